@@ -21,6 +21,8 @@ TARGETS = [
     ("many-apps", "*", AT_LEAST, 0.8),
     ("latency", "sluice-sqlite p99", AT_MOST, 10),
     ("webhooks", "* p99 with a hanging receiver / without", AT_MOST, 1.10),
+    ("webhooks", "* p99 with an endpoint / without", AT_MOST, 1.5),
+    ("webhooks", "* with an endpoint / without", AT_LEAST, 0.85),
     ("memory", "sluice-* idle", AT_MOST, 64),
     ("memory", "sluice-* under load", AT_MOST, 256),
     ("memory", "sluice-* growth", AT_MOST, 4),

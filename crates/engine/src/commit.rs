@@ -455,7 +455,7 @@ impl InProgress {
     fn settle(mut self, outcomes: Result<Vec<Outcome>, StoreError>) -> Resume {
         let Writer { metrics, stored, .. } = &*self.writer;
         stored.store(true, Ordering::Relaxed);
-        metrics.batch_rows.observe(self.replies.len() as f64);
+        metrics.count_write(self.replies.len());
         metrics.commit_seconds.observe(self.took().as_secs_f64());
         self.answer(outcomes);
         Resume::new(move || {

@@ -221,12 +221,19 @@ impl Engine {
         self.core.store.why_stopped()
     }
 
+    /// Starts no more webhook requests; those in progress may go on for this long, also during
+    /// [`Self::close`].
+    pub fn stop_webhooks(&self, drain: Duration) {
+        self.upkeep.deliveries.begin_stop(drain);
+    }
+
     /// Stores what is queued, then releases the store. New submissions are refused from here on.
     pub async fn close(&self) {
         self.core.committer.close().await;
         if let Err(error) = self.core.visits.close().await {
             keep_running_after(&error, "the last visits were not counted", &self.core.lost);
         }
+        self.upkeep.deliveries.stop_taking().await;
         self.tasks.iter().for_each(JoinHandle::abort);
         self.upkeep.deliveries.close().await;
         self.upkeep.sink.close().await;

@@ -3,7 +3,7 @@
 //! Labels are few and bounded: a route template, a status, an outcome; never an id, key or address.
 
 use std::borrow::Cow;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -105,7 +105,9 @@ pub struct Metrics {
     log_bytes: Gauge,
     clock_offset: Gauge<f64, AtomicU64>,
     pub(crate) queued: Gauge,
-    pub(crate) batch_rows: Histogram,
+    batch_rows: Histogram,
+    /// Writes of responses, for those who need the load of the store.
+    writes: AtomicU64,
     pub(crate) commit_seconds: Histogram,
     pub(crate) queue_seconds: Histogram,
     pub(crate) expired_responses: Counter,
@@ -270,6 +272,7 @@ impl Metrics {
             clock_offset,
             queued,
             batch_rows,
+            writes: AtomicU64::new(0),
             commit_seconds,
             queue_seconds,
             expired_responses,
@@ -291,6 +294,17 @@ impl Metrics {
     /// The number of responses that this process has stored.
     pub(crate) fn stored(&self) -> u64 {
         self.submissions[SubmissionOutcome::Stored as usize].get()
+    }
+
+    /// Counts a write with this many responses.
+    pub(crate) fn count_write(&self, responses: usize) {
+        self.batch_rows.observe(responses as f64);
+        self.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The number of writes of responses by this process.
+    pub(crate) fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
     }
 
     /// Counts an HTTP request; `route` is the template, never the path itself.

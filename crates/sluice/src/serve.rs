@@ -34,6 +34,9 @@ use crate::{backend, logging, output, signals, systemd};
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(20);
+/// How long webhook requests in progress may go on, within the drain timeout: as long as one may
+/// take. Less than the time to close, which follows.
+const WEBHOOKS_DRAIN_MAX: Duration = Duration::from_secs(15);
 
 pub(crate) async fn run(given: ServeArgs) -> Outcome {
     let settings = Settings::read(given.clone())?;
@@ -82,6 +85,7 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
             () = engine.lost_track() => {}
         }
         systemd::notify(systemd::STOPPING);
+        engine.stop_webhooks(settings.drain_timeout.min(WEBHOOKS_DRAIN_MAX));
     };
     let token = settings.metrics_token.as_ref().map(|token| MetricsToken::new(&token.0));
     let access = match (&metrics, &token) {

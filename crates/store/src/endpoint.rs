@@ -45,6 +45,9 @@ pub struct EndpointRow {
     pub disabled_reason: Option<String>,
     /// When it needs a worker next.
     pub due_at: Timestamp,
+    /// How often replies about the responses of its app were removed by an erasure or a deletion.
+    #[serde(default)]
+    pub removals: u32,
 }
 
 /// Whether an event was delivered.
@@ -92,6 +95,10 @@ pub struct DeliveryRow {
     pub reply: Option<String>,
     /// Why there was no reply.
     pub error: Option<String>,
+    /// The id of the message, if the event shared its last request with others: they are sent again
+    /// together.
+    #[serde(default)]
+    pub batch_id: Option<String>,
 }
 
 /// Which deliveries to send again.
@@ -163,9 +170,9 @@ pub struct Claim {
 /// Which endpoints a worker takes: those that wait for slow receivers take no places of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// Neither failing nor known as slow.
+    /// Not known as slow.
     Prompt,
-    /// Failing, or known as slow.
+    /// Known as slow.
     Slow,
 }
 
@@ -194,6 +201,30 @@ pub struct Progress {
     /// Finished deliveries beyond this number, and those older than `keep_since`, are removed.
     pub keep: usize,
     pub keep_since: Timestamp,
+    /// [`EndpointRow::removals`] from before the worker read what it sent.
+    pub removals: u32,
+}
+
+/// What became of a worker's progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Saved {
+    /// It is written; with the endpoint as it is then.
+    Done(Box<EndpointRow>),
+    /// Nothing is written: the progress has replies, and replies about responses of the app were
+    /// removed in the meantime. The worker drops its replies about responses that are gone or have
+    /// changed, and tries again with this number.
+    RepliesRemoved { removals: u32 },
+    /// Nothing is written: the worker no longer has this lease, or the endpoint was disabled or
+    /// removed.
+    LeaseLost,
+}
+
+impl Progress {
+    /// Whether a removal of replies since this number of them concerns this progress.
+    pub(crate) fn is_outdated(&self, removals: u32) -> bool {
+        let has_text = |row: &DeliveryRow| row.reply.is_some() || row.error.is_some();
+        self.removals != removals && self.deliveries.iter().any(has_text)
+    }
 }
 
 /// The columns of an endpoint that an administrator sets.

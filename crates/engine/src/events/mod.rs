@@ -36,6 +36,8 @@ pub struct Event {
     pub payload: Payload,
     /// Reading continues after this.
     pub position: EventId,
+    /// The flow that it belongs to.
+    pub flow_id: Option<FlowId>,
 }
 
 /// A part of the log.
@@ -117,6 +119,15 @@ pub(crate) fn position_at(time: Timestamp) -> EventId {
     EventId::from_uuid(v7(time, 0, 0))
 }
 
+/// This position, or one in the past if it is ahead of the clock.
+pub(crate) fn not_ahead(core: &Core, after: EventId) -> EventId {
+    let now = core.now();
+    match after.made_at() > now.plus_seconds(AHEAD_SECONDS) {
+        true => position_at(now.plus_seconds(-BACK_SECONDS)),
+        false => after,
+    }
+}
+
 /// A page of the log within a number of rows and of bytes.
 pub(crate) async fn read(
     core: &Core,
@@ -136,11 +147,7 @@ pub(crate) fn query_after(
     after: EventId,
     (limit, bytes_max): (usize, usize),
 ) -> LogQuery {
-    let now = core.now();
-    let after = match after.made_at() > now.plus_seconds(AHEAD_SECONDS) {
-        true => position_at(now.plus_seconds(-BACK_SECONDS)),
-        false => after,
-    };
+    let (now, after) = (core.now(), not_ahead(core, after));
     LogQuery {
         app_id,
         flow_id: filter.single_flow(),

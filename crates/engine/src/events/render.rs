@@ -72,12 +72,12 @@ async fn of_response(
 ) -> AdminResult<Vec<Event>> {
     let mut events = Vec::new();
     if filter.matches(EventType::ResponseCreated, Some(row.flow_id)) {
-        events.push(Event { payload: created(row)?, position });
+        events.push(Event { payload: created(row)?, position, flow_id: Some(row.flow_id) });
     }
     if filter.matches(EventType::InvitationCompleted, Some(row.flow_id))
         && let Some(payload) = completed(core, row).await?
     {
-        events.push(Event { payload, position });
+        events.push(Event { payload, position, flow_id: Some(row.flow_id) });
     }
     Ok(events)
 }
@@ -116,7 +116,8 @@ fn of_event(filter: &EventFilter, row: &EventRow) -> AdminResult<Option<Event>> 
     }
     let corrupt = |error| StoreError::Corrupt(format!("{}: {error}", row.event_id));
     let data = RawValue::from_string(row.body.clone()).map_err(corrupt)?;
-    Ok(Some(Event { payload: Payload::new(row.event_id, kind, data), position: row.event_id }))
+    let (position, flow_id) = (row.event_id, row.flow_id);
+    Ok(Some(Event { payload: Payload::new(position, kind, data), position, flow_id }))
 }
 
 fn unwritable(error: serde_json::Error) -> StoreError {

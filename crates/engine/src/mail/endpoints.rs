@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, EndpointId, MailId, UserId};
+use sluice_flow::time::Timestamp;
 use sluice_store::{MailKind, MailRow, MailWrite, Page, Scope, StoreResult, User, UserKey, Write};
 
 use super::letter::{Letter, Part};
@@ -23,6 +24,8 @@ struct DisabledEndpoint {
     user_id: UserId,
     endpoint_id: EndpointId,
     reason: String,
+    /// When it was disabled: it may have been enabled and disabled again before this is sent.
+    disabled_at: Timestamp,
 }
 
 /// Whether a user can enable the endpoint again.
@@ -37,6 +40,7 @@ impl Core {
         app: AppId,
         endpoint_id: EndpointId,
         reason: &str,
+        disabled_at: Timestamp,
     ) -> StoreResult<Option<Write>> {
         if !self.sends_mail() {
             return Ok(None);
@@ -49,8 +53,8 @@ impl Core {
             page.after = Some(last);
             let room = RECIPIENTS_MAX - rows.len();
             for user in users.iter().filter(|user| looks_after(user, app)).take(room) {
-                let reason = reason.to_owned();
-                let detail = DisabledEndpoint { user_id: user.row.user_id, endpoint_id, reason };
+                let (user_id, reason) = (user.row.user_id, reason.to_owned());
+                let detail = DisabledEndpoint { user_id, endpoint_id, reason, disabled_at };
                 let id = MailId::from_random(random_bits());
                 rows.push(MailRow {
                     app_id: Some(app),
@@ -62,8 +66,8 @@ impl Core {
         Ok((!rows.is_empty()).then_some(Write::Mail(MailWrite::Add(rows))))
     }
 
-    /// Nothing is sent if the endpoint was enabled or deleted since, or the user no longer looks
-    /// after the app.
+    /// Nothing is sent if the endpoint was enabled or deleted since, even if it was disabled again,
+    /// or if the user no longer looks after the app.
     pub(super) async fn plan_disabled(&self, row: &MailRow) -> StoreResult<Plan> {
         let detail = row.detail.as_deref().and_then(|it| serde_json::from_str(it).ok());
         let (Some(app), Some(about)) = (row.app_id, detail) else { return Ok(Plan::Remove) };
@@ -74,7 +78,7 @@ impl Core {
         };
         let endpoints = self.store.list_endpoints(app).await?;
         let found = endpoints.into_iter().find(|it| it.endpoint_id == about.endpoint_id);
-        let Some(endpoint) = found.filter(|it| it.disabled_at.is_some()) else {
+        let Some(endpoint) = found.filter(|it| it.disabled_at == Some(about.disabled_at)) else {
             return Ok(Plan::Remove);
         };
         let Some(app) = self.store.find_app(app).await? else { return Ok(Plan::Remove) };

@@ -14,8 +14,9 @@ use sluice_store::{DeliveryRow, DeliveryState, EndpointRow};
 
 use super::batch;
 use super::format;
-use super::sender::{REPLY_BYTES_MAX, WebhookRequest, WebhookSender};
+use super::sender::{REPLY_BYTES_MAX, WebhookReply, WebhookRequest, WebhookSender};
 use super::signing;
+use super::stop::{Phase, Stop};
 use crate::core::Core;
 use crate::ids::random_bits;
 
@@ -54,6 +55,7 @@ impl Item {
             latency_millis: 0,
             reply: None,
             error: None,
+            batch_id: None,
         };
         Self { payload, delivery, position }
     }
@@ -68,6 +70,12 @@ impl Attempt {
     pub(super) fn first_position(&self) -> Option<EventId> {
         self.0.first().and_then(|item| item.position)
     }
+
+    /// For how long its first event has waited: since it happened, or since it is due again.
+    pub(super) fn waited_millis(&self, now: Timestamp) -> i64 {
+        let since = |item: &Item| item.delivery.next_at.unwrap_or(item.payload.timestamp);
+        self.0.first().map_or(0, |item| now.as_millis().saturating_sub(since(item).as_millis()))
+    }
 }
 
 /// Whether requests to an endpoint contain several events.
@@ -79,7 +87,8 @@ pub(super) fn batches(endpoint: &EndpointRow) -> bool {
 #[derive(Debug)]
 pub(super) struct Attempted {
     pub(super) deliveries: Vec<DeliveryRow>,
-    pub(super) verdict: Verdict,
+    /// Absent if the server stopped before there was a reply.
+    pub(super) verdict: Option<Verdict>,
     pub(super) latency: Duration,
     /// What was sent about a response and answered with a text.
     pub(super) answered: Vec<Answered>,
@@ -105,33 +114,32 @@ impl Answered {
 pub(super) async fn send(
     core: Arc<Core>,
     sender: Arc<dyn WebhookSender>,
+    stop: Arc<Stop>,
     endpoint: Arc<EndpointRow>,
     attempt: Attempt,
 ) -> Attempted {
     let now = core.now();
     let begun = Instant::now();
-    let reply = match request(&core, &endpoint, &attempt, now) {
-        Ok(request) => match tokio::time::timeout(ATTEMPT_MAX, sender.send(request)).await {
-            Ok(reply) => reply,
-            Err(_) => Err("there was no complete reply in time".to_owned()),
-        },
-        Err(why) => Err(why),
+    let (batch_id, reply) = match request(&core, &endpoint, &attempt, now) {
+        Ok((batch_id, request)) => (batch_id, exchange(&*sender, &stop, request).await),
+        Err(why) => (None, Some(Err(why))),
     };
     let latency = begun.elapsed();
+    let Some(reply) = reply else { return cut_off(&core, attempt, batch_id, now) };
+    let done = core.now();
     let verdict = match &reply {
-        Ok(it) => Verdict::from_reply(it.status, it.retry_after.as_deref(), core.now()),
+        Ok(it) => Verdict::from_reply(it.status, it.retry_after.as_deref(), done),
         Err(_) => Verdict::NO_REPLY,
     };
-    // The same for all events, so that a batch stays together.
+    // The time and the random number are the same for all events, so that a batch stays together.
     let random = random_bits() as u32;
     let has_text = reply.as_ref().is_ok_and(|it| !it.body.is_empty());
-    let mut attempted =
-        Attempted { deliveries: Vec::new(), verdict, latency, answered: Vec::new() };
+    let (mut deliveries, mut answered) = (Vec::new(), Vec::new());
     for item in attempt.0 {
         let kind = item.payload.kind;
         if has_text && kind.is_derived() {
             let hash = Answered::hash(&item.payload);
-            attempted.answered.push(Answered { event: item.payload.id, kind, hash });
+            answered.push(Answered { event: item.payload.id, kind, hash });
         }
         let mut delivery = item.delivery;
         delivery.attempts = delivery.attempts.saturating_add(1);
@@ -140,28 +148,65 @@ pub(super) async fn send(
         delivery.status = reply.as_ref().ok().map(|it| u32::from(it.status));
         delivery.reply = reply.as_ref().ok().map(|it| beginning(&it.body));
         delivery.error = reply.as_ref().err().cloned();
-        (delivery.state, delivery.next_at) = next_state(&core, &delivery, verdict, random);
+        delivery.batch_id.clone_from(&batch_id);
+        (delivery.state, delivery.next_at) = next_state(&delivery, verdict, done, random);
         if kind == EventType::EndpointTest && delivery.state == DeliveryState::Waiting {
             (delivery.state, delivery.next_at) = (DeliveryState::Failed, None);
         }
         core.metrics.deliveries.count(delivery.state);
-        attempted.deliveries.push(delivery);
+        deliveries.push(delivery);
     }
-    attempted
+    Attempted { deliveries, verdict: Some(verdict), latency, answered }
+}
+
+/// Sends a request and waits for its reply; `None` if the server stops before.
+async fn exchange(
+    sender: &dyn WebhookSender,
+    stop: &Stop,
+    request: WebhookRequest,
+) -> Option<Result<WebhookReply, String>> {
+    let sent = tokio::time::timeout(ATTEMPT_MAX, sender.send(request));
+    tokio::select! {
+        sent = sent => {
+            Some(sent.unwrap_or_else(|_| Err("there was no complete reply in time".to_owned())))
+        }
+        () = stop.reaches(Phase::Cut) => None,
+    }
+}
+
+/// The server stops: what the receiver made of the request is unknown, so it is sent again.
+fn cut_off(
+    core: &Core,
+    attempt: Attempt,
+    batch_id: Option<String>,
+    attempted_at: Timestamp,
+) -> Attempted {
+    let waits = |item: Item| DeliveryRow {
+        state: DeliveryState::Waiting,
+        next_at: Some(core.now()),
+        attempted_at,
+        status: None,
+        reply: None,
+        error: Some("the server stopped before there was a reply".to_owned()),
+        batch_id: batch_id.clone(),
+        ..item.delivery
+    };
+    let deliveries = attempt.0.into_iter().map(waits).collect();
+    Attempted { deliveries, verdict: None, latency: Duration::ZERO, answered: Vec::new() }
 }
 
 /// The state of a delivery after an attempt, and when it is sent again.
 fn next_state(
-    core: &Core,
     delivery: &DeliveryRow,
     verdict: Verdict,
+    now: Timestamp,
     random: u32,
 ) -> (DeliveryState, Option<Timestamp>) {
     match verdict {
         Verdict::Delivered => (DeliveryState::Delivered, None),
         Verdict::Gone => (DeliveryState::Failed, None),
         Verdict::Failed { retry_after_seconds } => {
-            match next_attempt(delivery.attempts, retry_after_seconds, core.now(), random) {
+            match next_attempt(delivery.attempts, retry_after_seconds, now, random) {
                 Some(next) => (DeliveryState::Waiting, Some(next)),
                 None => (DeliveryState::Failed, None),
             }
@@ -169,18 +214,22 @@ fn next_state(
     }
 }
 
-/// The signed request.
+/// The signed request, and the id of its message if that is a batch.
 fn request(
     core: &Core,
     endpoint: &EndpointRow,
     attempt: &Attempt,
     now: Timestamp,
-) -> Result<WebhookRequest, String> {
+) -> Result<(Option<String>, WebhookRequest), String> {
     let format = format::find(&endpoint.format)
         .ok_or_else(|| format!("this release does not know the format {}", endpoint.format))?;
-    let payload = &attempt.0.first().ok_or("there is nothing to send")?.payload;
-    let message = match batches(endpoint) {
-        true => batch::message(attempt.0.iter().map(|item| &item.payload), now),
+    let Item { payload, delivery, .. } = attempt.0.first().ok_or("there is nothing to send")?;
+    let is_batch = batches(endpoint);
+    let message = match is_batch {
+        true => {
+            let events = attempt.0.iter().map(|item| &item.payload);
+            batch::message(delivery.batch_id.as_deref(), events, now)
+        }
         false => {
             (format.body)(payload, &core.public_url).map(|body| (payload.id.to_string(), body))
         }
@@ -190,13 +239,14 @@ fn request(
         .map_err(|why| format!("the signing secret cannot be opened: {why}"))?;
     let seconds = now.as_millis().div_euclid(1_000);
     let signature = signing::signature(&secrets, &id, seconds, &body);
+    let batch_id = is_batch.then(|| id.clone());
     let headers = vec![
         ("content-type", "application/json".to_owned()),
         ("webhook-id", id),
         ("webhook-timestamp", seconds.to_string()),
         ("webhook-signature", signature),
     ];
-    Ok(WebhookRequest { url: endpoint.url.clone(), headers, body: body.into() })
+    Ok((batch_id, WebhookRequest { url: endpoint.url.clone(), headers, body: body.into() }))
 }
 
 /// The beginning of a reply as text that any database can hold.

@@ -21,13 +21,18 @@ struct Events<'p> {
     events: Vec<&'p Payload>,
 }
 
-/// The id and the body of a batch that is sent now.
+/// The id and the body of a batch that is sent now. One that is sent again keeps its id, also if
+/// an event of it was deleted in the meantime.
 pub(super) fn message<'p>(
+    known_id: Option<&str>,
     events: impl Iterator<Item = &'p Payload>,
     now: Timestamp,
 ) -> Result<(String, Vec<u8>), serde_json::Error> {
     let events: Vec<&Payload> = events.collect();
-    let id = batch_id(events.iter().map(|it| it.id));
+    let id = match known_id {
+        Some(id) => id.to_owned(),
+        None => batch_id(events.iter().map(|it| it.id)),
+    };
     let batch = Batch {
         id: &id,
         r#type: BATCH_TYPE,

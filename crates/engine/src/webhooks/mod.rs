@@ -10,12 +10,16 @@ mod deliveries;
 pub mod format;
 pub(crate) mod outbox;
 mod overview;
+mod pacing;
+mod pages;
 mod places;
+mod removals;
 mod scout;
 mod secrets;
 mod sender;
 mod signing;
 mod step;
+mod stop;
 mod wakes;
 mod worker;
 
@@ -177,6 +181,7 @@ impl AppHandle {
             disabled_at: None,
             disabled_reason: None,
             due_at: now,
+            removals: 0,
         };
         self.must_be_sound(core, &row, UrlCheck::New).await?;
         let row = &row;

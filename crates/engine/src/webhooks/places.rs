@@ -1,9 +1,9 @@
 //! The places of endpoints that a node works on, so that a slow receiver slows nobody else.
 //!
 //! A worker has a place before it takes a lease, and each place may have a few requests at a time;
-//! nothing waits for its turn while a lease runs. There are separate places for endpoints that fail
-//! or answer slowly. An endpoint that turns out to be slow leaves its place to others while its
-//! requests are still running.
+//! nothing waits for its turn while a lease runs. There are separate places for endpoints that answer
+//! slowly or not at all; one that fails quickly is not slow. An endpoint that turns out to be slow
+//! leaves its place to others while its requests are still running.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// Places of endpoints that answer promptly.
 const PROMPT_MAX: usize = 32;
-/// Places of endpoints that fail or are slow.
+/// Places of endpoints that are slow.
 const SLOW_MAX: usize = 64;
 /// Endpoints with requests at a time, with those that have left their place.
 const ALL_MAX: usize = 512;

@@ -1,26 +1,29 @@
 //! Finds which endpoints of an app with something new have an event to send.
 //!
-//! Most changes match no filter of an endpoint. So the log is read before anything is written: how
-//! far it was read without a match is kept in memory, and saved when the endpoint is served anyway.
+//! Most changes match no filter of an endpoint. So the log is read before anything is written, once
+//! for all endpoints that need the same rows: how far it was read without a match is kept in memory,
+//! and saved when the endpoint is served anyway.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sluice_flow::event::EventType;
 use sluice_flow::event::delivery::FAILURES_IN_A_ROW_MAX;
+use sluice_flow::event::filter::EventFilter;
 use sluice_flow::id::{AppId, EndpointId, EventId, FlowId};
 use sluice_store::{EndpointRow, StoreError};
 use tokio::task::JoinSet;
 
 use super::filter_of;
+use super::pages::LogShape;
 use super::places::Places;
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
-use crate::events::{PAGE_BYTES_MAX, read};
+use crate::events::{Event, PAGE_BYTES_MAX, not_ahead, read};
 
 /// Apps that are read at a time.
 const APPS_AT_ONCE: usize = 8;
-/// The most pages of the log that are read for one endpoint at a time.
+/// The most pages of the log that are read at a time.
 const PAGES_MAX: usize = 10;
 /// The rows of such a page.
 const PAGE: usize = 100;
@@ -154,6 +157,7 @@ async fn of_app(
 ) -> AdminResult<OfApp> {
     let mut found = OfApp::default();
     let now = core.now();
+    let mut seeking: HashMap<LogShape, Vec<Seeking>> = HashMap::new();
     for row in core.store.list_endpoints(app).await? {
         if places.is_running(row.endpoint_id) {
             found.is_unfinished = true;
@@ -161,49 +165,67 @@ async fn of_app(
         }
         // One that fails gets nothing new, and one that is due is served anyway.
         let is_idle = row.failures < FAILURES_IN_A_ROW_MAX && row.due_at > now;
-        if row.disabled_at.is_some() || !is_idle {
-            continue;
+        let filter = filter_of(&row);
+        // An endpoint with types of a newer release only: their events stay in the log for it.
+        let is_known = row.types.is_empty() || !filter.types.is_empty();
+        if row.disabled_at.is_none() && is_idle && is_known {
+            let after = not_ahead(core, positions.start(&row));
+            let of_shape = seeking.entry(LogShape::new(&filter)).or_default();
+            of_shape.push(Seeking { row, filter, after });
         }
-        match peek(core, positions, &row).await? {
-            Peeked::Event => found.endpoints.push(row.endpoint_id),
-            Peeked::Nothing => {}
-            Peeked::HeldBack => found.is_held_back = true,
-            Peeked::Unfinished => found.is_unfinished = true,
-        }
+    }
+    for (shape, endpoints) in seeking {
+        seek(core, positions, app, (shape, endpoints), &mut found).await?;
     }
     Ok(found)
 }
 
-/// What the log has for an endpoint.
-enum Peeked {
-    Event,
-    Nothing,
-    /// Nothing yet, because the log ends before the present.
-    HeldBack,
-    /// Nothing so far, and there is more to read.
-    Unfinished,
+/// An endpoint for which an event is sought.
+struct Seeking {
+    row: EndpointRow,
+    filter: EventFilter,
+    /// There is nothing for it up to here.
+    after: EventId,
 }
 
-async fn peek(core: &Core, positions: &Positions, row: &EndpointRow) -> AdminResult<Peeked> {
-    let filter = filter_of(row);
-    if !row.types.is_empty() && filter.types.is_empty() {
-        return Ok(Peeked::Nothing);
+impl Seeking {
+    /// Whether it takes nearly everything.
+    fn takes_any(&self) -> bool {
+        self.filter.flows.is_empty() && self.filter.wants(EventType::ResponseCreated)
     }
-    let takes_any = filter.flows.is_empty() && filter.wants(EventType::ResponseCreated);
-    let limit = if takes_any { 1 } else { PAGE };
-    let mut after = positions.start(row);
-    for _ in 0..PAGES_MAX {
-        let page = read(core, row.app_id, &filter, after, (limit, PAGE_BYTES_MAX)).await?;
-        if !page.events.is_empty() {
-            return Ok(Peeked::Event);
+
+    fn is_for(&self, event: &Event) -> bool {
+        event.position > self.after && self.filter.matches(event.payload.kind, event.flow_id)
+    }
+}
+
+/// Reads the log for endpoints that need the same rows of it.
+async fn seek(
+    core: &Core,
+    positions: &Positions,
+    app: AppId,
+    (shape, mut endpoints): (LogShape, Vec<Seeking>),
+    found: &mut OfApp,
+) -> AdminResult<()> {
+    for number in 0..PAGES_MAX {
+        let Some(after) = endpoints.iter().map(|it| it.after).min() else { return Ok(()) };
+        let is_short = number == 0 && endpoints.iter().all(Seeking::takes_any);
+        let limit = if is_short { 1 } else { PAGE };
+        let page = read(core, app, &shape.filter(), after, (limit, PAGE_BYTES_MAX)).await?;
+        let has_event = |it: &mut Seeking| page.events.iter().any(|event| it.is_for(event));
+        let ready = endpoints.extract_if(.., has_event);
+        found.endpoints.extend(ready.map(|it| it.row.endpoint_id));
+        for it in endpoints.iter_mut().filter(|it| it.after < page.next) {
+            it.after = page.next;
+            positions.note(&it.row, it.after);
         }
-        after = page.next;
-        positions.note(row, after);
         if !page.has_more {
-            let behind = core.now().as_millis() - after.made_at().as_millis();
+            let behind = core.now().as_millis() - page.next.made_at().as_millis();
             let usual = core.store.log_delay_millis() + HELD_BACK_MILLIS;
-            return Ok(if behind > usual { Peeked::HeldBack } else { Peeked::Nothing });
+            found.is_held_back |= !endpoints.is_empty() && behind > usual;
+            return Ok(());
         }
     }
-    Ok(Peeked::Unfinished)
+    found.is_unfinished |= !endpoints.is_empty();
+    Ok(())
 }

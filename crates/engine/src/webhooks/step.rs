@@ -8,27 +8,30 @@ use std::time::Duration;
 use sluice_flow::event::EventType;
 use sluice_flow::event::batch::{BATCH_MAX, wait_until};
 use sluice_flow::event::delivery::{FAILURES_IN_A_ROW_MAX, Verdict, takes_new};
+use sluice_flow::event::pace::cost;
 use sluice_flow::id::{DeliveryId, EventId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{DeliveryRow, EndpointRow, StoreError};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::attempt::{Answered, Attempt, Attempted, Item, batches, send};
 use super::filter_of;
+use super::pacing::Pacing;
+use super::pages::{Pages, SharedPage};
 use super::places::{Place, SLOW_AFTER};
+use super::removals::Removals;
 use super::scout::Positions;
 use super::sender::WebhookSender;
+use super::stop::{Phase, Stop};
 use crate::admin::AdminResult;
 use crate::core::Core;
-use crate::events::{EventPage, find_payloads, read};
+use crate::events::{Event, find_payloads, not_ahead};
 
-/// The most events that one step reads from the log.
-const PAGE: usize = 100;
-/// The most bytes of texts that one step reads from the log.
-const PAGE_BYTES: usize = 1024 * 1024;
 /// The most deliveries that one step sends again.
 const AGAIN_MAX: usize = 25;
+/// The same for an endpoint that takes batches: the last batch may be cut, the first never is.
+const AGAIN_BATCHED_MAX: usize = 2 * BATCH_MAX;
 /// Requests to one endpoint at a time: after its first reply, and while it does not fail.
 const CONCURRENCY: usize = 8;
 /// After this time, a step starts no more requests.
@@ -53,6 +56,8 @@ pub(super) struct Stepped {
     pub(super) batch_at: Option<Timestamp>,
     /// What was answered with a text, about responses.
     pub(super) answered: Vec<Answered>,
+    /// How many times replies had been removed before anything was read.
+    pub(super) removals: u32,
 }
 
 /// What all requests of a process need.
@@ -61,12 +66,16 @@ pub(super) struct Lines {
     pub(super) core: Arc<Core>,
     pub(super) sender: Arc<dyn WebhookSender>,
     pub(super) positions: Arc<Positions>,
+    pub(super) pages: Arc<Pages>,
+    pub(super) pacing: Arc<Pacing>,
+    pub(super) stop: Arc<Stop>,
 }
 
 /// Works on an endpoint.
 pub(super) async fn step(
     lines: &Lines,
     endpoint: &Arc<EndpointRow>,
+    removals: &Removals,
     place: &mut Place,
 ) -> AdminResult<Stepped> {
     let core = &lines.core;
@@ -74,35 +83,30 @@ pub(super) async fn step(
     let mut stepped = Stepped {
         failing_since: endpoint.failing_since,
         failures: endpoint.failures,
+        removals: removals.now(),
         ..Stepped::default()
     };
     let (app, id) = (endpoint.app_id, endpoint.endpoint_id);
-    let (due, waiting) = core.store.due_deliveries(app, id, core.now(), AGAIN_MAX).await?;
-    let is_full = due.len() >= AGAIN_MAX;
+    let most = if batches(endpoint) { AGAIN_BATCHED_MAX } else { AGAIN_MAX };
+    let (due, waiting) = core.store.due_deliveries(app, id, core.now(), most).await?;
+    let is_full = due.len() >= most;
+    let due = if batches(endpoint) { whole_batches(due, is_full) } else { due };
     let items = again(core, endpoint, due, &mut stepped).await?;
     let mut attempts = grouped(endpoint, items);
     let mut end = None;
-    let filter = filter_of(endpoint);
-    // An endpoint with types of a newer release only: their events stay in the log for it.
-    let is_known = endpoint.types.is_empty() || !filter.types.is_empty();
-    if takes_new(endpoint.failures, waiting) && is_known {
-        let after = lines.positions.start(endpoint);
-        let page = read(core, app, &filter, after, (PAGE, PAGE_BYTES)).await?;
-        stepped.batch_at = batch_at(core, endpoint, &page);
-        if stepped.batch_at.is_none() {
-            stepped.has_more = page.has_more;
-            stepped.read_up_to = (!page.has_more).then(|| page.next.made_at());
-            end = Some(page.next);
-            let first = |event: crate::events::Event| {
-                Item::first(core, endpoint, event.payload, Some(event.position))
-            };
-            attempts.extend(grouped(endpoint, page.events.into_iter().map(first).collect()));
-        }
+    // Other endpoints of the app can use the page for as long as this one sends it.
+    let mut shared = None;
+    if takes_new(endpoint.failures, waiting) {
+        let (new, page) = new_events(lines, endpoint, removals, &mut stepped).await?;
+        attempts.extend(grouped(endpoint, new));
+        end = page.as_ref().filter(|_| stepped.batch_at.is_none()).map(|page| page.next());
+        shared = page;
     }
     stepped.has_more |= is_full;
     let positions: Vec<EventId> =
         attempts.iter().flat_map(|it| it.0.iter().filter_map(|item| item.position)).collect();
     let left = run(lines, endpoint, attempts, begun, &mut stepped, place).await?;
+    drop(shared);
     match left.iter().find_map(Attempt::first_position) {
         None => stepped.cursor = end,
         // What was not started stays in the log, and so does everything at its position and after it.
@@ -117,25 +121,70 @@ pub(super) async fn step(
     Ok(stepped)
 }
 
-/// The requests for these events, in order.
+/// The events that the endpoint has not been sent yet, and the page that they are on. None of them
+/// if they wait for others to share a request with.
+async fn new_events(
+    lines: &Lines,
+    endpoint: &EndpointRow,
+    removals: &Removals,
+    stepped: &mut Stepped,
+) -> AdminResult<(Vec<Item>, Option<Arc<SharedPage>>)> {
+    let (core, filter) = (&lines.core, filter_of(endpoint));
+    // An endpoint with types of a newer release only: their events stay in the log for it.
+    if !endpoint.types.is_empty() && filter.types.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let after = not_ahead(core, lines.positions.start(endpoint));
+    let page = lines.pages.read(core, endpoint.app_id, &filter, after, removals).await?;
+    stepped.removals = removals.at(page.read_at).unwrap_or(stepped.removals);
+    let events = page.select(&filter, after);
+    stepped.batch_at = batch_at(core, endpoint, &events, page.has_more());
+    if stepped.batch_at.is_some() {
+        return Ok((Vec::new(), Some(page)));
+    }
+    stepped.has_more = page.has_more();
+    stepped.read_up_to = (!page.has_more()).then(|| page.next().made_at());
+    let first = |event: Event| Item::first(core, endpoint, event.payload, Some(event.position));
+    Ok((events.into_iter().map(first).collect(), Some(page)))
+}
+
+/// Without the last batch, if there may be more of it than was read.
+fn whole_batches(mut due: Vec<DeliveryRow>, is_full: bool) -> Vec<DeliveryRow> {
+    let last = due.last().and_then(|row| row.batch_id.clone());
+    if is_full && last.is_some() {
+        due.retain(|row| row.batch_id != last);
+    }
+    due
+}
+
+/// The requests for these events, in order. What shared a request before does so again.
 fn grouped(endpoint: &EndpointRow, items: Vec<Item>) -> Vec<Attempt> {
     let most = if batches(endpoint) { BATCH_MAX } else { 1 };
     let mut attempts: Vec<Attempt> = Vec::new();
     for item in items {
-        match attempts.last_mut() {
-            Some(last) if last.0.len() < most => last.0.push(item),
-            _ => attempts.push(Attempt(vec![item])),
+        let is_together = |last: &&mut Attempt| {
+            let batch = last.0.first().and_then(|first| first.delivery.batch_id.as_ref());
+            last.0.len() < most && batch == item.delivery.batch_id.as_ref()
+        };
+        match attempts.last_mut().filter(is_together) {
+            Some(last) => last.0.push(item),
+            None => attempts.push(Attempt(vec![item])),
         }
     }
     attempts
 }
 
 /// When to send these events, if they wait for others to share a request with.
-fn batch_at(core: &Core, endpoint: &EndpointRow, page: &EventPage) -> Option<Timestamp> {
-    let first = page.events.first().filter(|_| batches(endpoint) && !page.has_more)?;
+fn batch_at(
+    core: &Core,
+    endpoint: &EndpointRow,
+    events: &[Event],
+    has_more: bool,
+) -> Option<Timestamp> {
+    let first = events.first().filter(|_| batches(endpoint) && !has_more)?;
     // An event can be read some time after it happened; the others have as long from then.
     let readable = first.payload.timestamp.as_millis() + core.store.log_delay_millis();
-    wait_until(Timestamp::from_millis(readable), page.events.len(), core.now())
+    wait_until(Timestamp::from_millis(readable), events.len(), core.now())
 }
 
 /// The deliveries that are sent again. Those whose event is gone are dropped.
@@ -157,13 +206,11 @@ async fn again(
             None => stepped.dropped.push(delivery.delivery_id),
         }
     }
-    // A batch that is sent again is the same message.
-    items.sort_by_key(|item| item.payload.id);
     Ok(items)
 }
 
-/// Sends as many as the time, the place and the endpoint allow; returns those that were not started,
-/// in order.
+/// Sends as many as the time, the load, the place and the endpoint allow; returns those that were not
+/// started, in order.
 async fn run(
     lines: &Lines,
     endpoint: &Arc<EndpointRow>,
@@ -175,25 +222,37 @@ async fn run(
     let mut left = VecDeque::from(attempts);
     let mut running = JoinSet::new();
     let (mut heard, mut is_prompt) = (Instant::now(), true);
+    // When the first of those that are left may start, once that is known.
+    let mut turn = None;
     loop {
         let knows_pace = !stepped.deliveries.is_empty();
         let most = if stepped.failures == 0 && knows_pace { CONCURRENCY } else { 1 };
-        let is_over = begun.elapsed() >= STEP_MAX || stepped.is_gone || !place.may_start();
-        while !is_over && running.len() < most && may_start(left.front(), stepped) {
+        let mut wait = None;
+        while running.len() < most
+            && may_continue(lines, begun, stepped, place)
+            && let Some(next) = left.front().filter(|next| may_start(next, stepped))
+        {
+            let at = *turn.get_or_insert_with(|| turn_of(lines, next));
+            if at > Instant::now() {
+                wait = Some(at.min(begun + STEP_MAX));
+                break;
+            }
+            turn = None;
+            if running.is_empty() {
+                heard = Instant::now();
+            }
             let Some(attempt) = left.pop_front() else { break };
-            let (lines, endpoint) = (lines.clone(), Arc::clone(endpoint));
-            running.spawn(send(lines.core, lines.sender, endpoint, attempt));
+            let (core, sender) = (Arc::clone(&lines.core), Arc::clone(&lines.sender));
+            let (stop, endpoint) = (Arc::clone(&lines.stop), Arc::clone(endpoint));
+            running.spawn(send(core, sender, stop, endpoint, attempt));
         }
-        let joined = match is_prompt {
-            true => match tokio::time::timeout_at(heard + SLOW_AFTER, running.join_next()).await {
-                Ok(joined) => joined,
-                Err(_) => {
-                    is_prompt = false;
-                    place.turn_slow();
-                    continue;
-                }
-            },
-            false => running.join_next().await,
+        let slow_at = (is_prompt && !running.is_empty()).then(|| heard + SLOW_AFTER);
+        let Some(joined) = next_reply(lines, &mut running, wait, slow_at).await else {
+            if slow_at.is_some_and(|at| at <= Instant::now()) {
+                is_prompt = false;
+                place.turn_slow();
+            }
+            continue;
         };
         heard = Instant::now();
         match joined {
@@ -215,29 +274,157 @@ async fn run(
     Ok(left.into())
 }
 
+/// Whether a step may start another request.
+fn may_continue(lines: &Lines, begun: Instant, stepped: &Stepped, place: &Place) -> bool {
+    let has_time = begun.elapsed() < STEP_MAX && !lines.stop.is_ending();
+    has_time && !stepped.is_gone && place.may_start()
+}
+
+fn turn_of(lines: &Lines, next: &Attempt) -> Instant {
+    lines.pacing.turn(cost(next.0.len()), next.waited_millis(lines.core.now()))
+}
+
+/// The next result: `Some(None)` if nothing is running and nothing waits for its turn; `None` if a
+/// time has come, or the server stops.
+async fn next_reply(
+    lines: &Lines,
+    running: &mut JoinSet<Attempted>,
+    wait: Option<Instant>,
+    slow_at: Option<Instant>,
+) -> Option<Option<Result<Attempted, JoinError>>> {
+    if running.is_empty() && wait.is_none() {
+        return Some(None);
+    }
+    let until = [wait, slow_at].into_iter().flatten().min();
+    let time = async {
+        match until {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        Some(joined) = running.join_next() => Some(Some(joined)),
+        () = time => None,
+        () = lines.stop.reaches(Phase::Ending), if wait.is_some() => None,
+    }
+}
+
 /// While the endpoint fails, a first attempt is started only if the step has sent nothing yet.
-fn may_start(next: Option<&Attempt>, stepped: &Stepped) -> bool {
-    match next.map(Attempt::first_position) {
-        Some(Some(_)) => stepped.failures < FAILURES_IN_A_ROW_MAX || stepped.deliveries.is_empty(),
-        Some(None) => true,
-        None => false,
+fn may_start(next: &Attempt, stepped: &Stepped) -> bool {
+    match next.first_position() {
+        Some(_) => stepped.failures < FAILURES_IN_A_ROW_MAX || stepped.deliveries.is_empty(),
+        None => true,
     }
 }
 
 impl Stepped {
     fn note(&mut self, attempted: Attempted, now: Timestamp) {
         match attempted.verdict {
-            Verdict::Delivered => {
+            Some(Verdict::Delivered) => {
                 self.failures = 0;
                 self.failing_since = None;
             }
-            Verdict::Gone | Verdict::Failed { .. } => {
+            Some(Verdict::Gone | Verdict::Failed { .. }) => {
                 self.failures = self.failures.saturating_add(1);
                 self.failing_since.get_or_insert(now);
-                self.is_gone |= attempted.verdict == Verdict::Gone;
+                self.is_gone |= attempted.verdict == Some(Verdict::Gone);
             }
+            // The receiver did not fail.
+            None => {}
         }
         self.deliveries.extend(attempted.deliveries);
         self.answered.extend(attempted.answered);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+    use sluice_flow::event::payload::Payload;
+    use sluice_flow::id::{AppId, EndpointId};
+    use sluice_store::DeliveryState;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn endpoint(batch: bool) -> EndpointRow {
+        let time = Timestamp::from_millis(0);
+        EndpointRow {
+            app_id: AppId::from_uuid(Uuid::nil()),
+            endpoint_id: EndpointId::from_uuid(Uuid::nil()),
+            url: String::new(),
+            description: String::new(),
+            format: "standard".to_owned(),
+            batch,
+            types: Vec::new(),
+            flows: Vec::new(),
+            secret: String::new(),
+            previous_secret: None,
+            previous_until: None,
+            created_at: time,
+            cursor: EventId::from_uuid(Uuid::nil()),
+            failing_since: None,
+            failures: 0,
+            disabled_at: None,
+            disabled_reason: None,
+            due_at: time,
+            removals: 0,
+        }
+    }
+
+    fn row(number: usize, batch: Option<&str>) -> DeliveryRow {
+        let row = endpoint(true);
+        let id = Uuid::from_u128(number as u128);
+        DeliveryRow {
+            app_id: row.app_id,
+            endpoint_id: row.endpoint_id,
+            delivery_id: DeliveryId::from_uuid(id),
+            event_id: EventId::from_uuid(id),
+            kind: "flow.closed".to_owned(),
+            state: DeliveryState::Waiting,
+            attempts: 1,
+            next_at: None,
+            attempted_at: row.due_at,
+            status: None,
+            latency_millis: 0,
+            reply: None,
+            error: None,
+            batch_id: batch.map(str::to_owned),
+        }
+    }
+
+    fn item(number: usize, batch: Option<&str>) -> Item {
+        let data = RawValue::from_string("{}".to_owned()).unwrap();
+        let delivery = row(number, batch);
+        let payload = Payload::new(delivery.event_id, EventType::FlowClosed, data);
+        Item { payload, delivery, position: None }
+    }
+
+    #[test]
+    fn a_batch_has_at_most_100_events_and_stays_together() {
+        let new = |count: usize| (0..count).map(|number| item(number, None));
+        let again = |count: usize, batch: &'static str| {
+            (0..count).map(move |number| item(number, Some(batch)))
+        };
+        let many = [
+            (endpoint(true), new(250).collect::<Vec<_>>(), vec![100, 100, 50]),
+            (endpoint(false), new(3).collect(), vec![1, 1, 1]),
+            (endpoint(true), again(2, "a").chain(again(70, "b")).collect(), vec![2, 70]),
+            (endpoint(true), again(2, "a").chain(new(3)).collect(), vec![2, 3]),
+            (endpoint(false), again(2, "a").collect(), vec![1, 1]),
+        ];
+        for (endpoint, items, expected) in many {
+            let sizes: Vec<usize> =
+                grouped(&endpoint, items).iter().map(|attempt| attempt.0.len()).collect();
+            assert_eq!(sizes, expected);
+        }
+    }
+
+    #[test]
+    fn a_batch_that_was_not_read_whole_waits() {
+        let rows = || vec![row(1, None), row(2, Some("a")), row(3, Some("b")), row(4, Some("b"))];
+        let count = |is_full: bool| whole_batches(rows(), is_full).len();
+        assert_eq!((count(true), count(false)), (2, 4));
+        assert_eq!(whole_batches(vec![row(1, Some("a")), row(2, None)], true).len(), 2);
     }
 }

@@ -6,6 +6,7 @@
 //! and now and then, in case another process wrote something. A lease that is not renewed ends, and
 //! another node continues; the worker that lost it writes nothing more.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,15 +16,19 @@ use sluice_flow::event::delivery::is_given_up;
 use sluice_flow::id::{AppId, EventId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, Claim, EndpointRow, EndpointWrite, Lane, Progress, StoreError, WorkerId, Write,
+    At, Claim, DeliveryRow, EndpointRow, EndpointWrite, Lane, Progress, Saved, StoreError,
+    WorkerId, Write,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::attempt::{ATTEMPT_MAX, Answered};
+use super::pacing::Pacing;
 use super::places::{Place, Places};
+use super::removals::Removals;
 use super::scout::{HELD_BACK_MILLIS, scout};
 use super::step::{Lines, STEP_MAX, Stepped, step};
+use super::stop::{Phase, Stop};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
@@ -48,6 +53,10 @@ const LEASE_SECONDS: i64 = 40;
 pub(super) const KEPT_MAX: usize = 1_000;
 /// How long finished deliveries are kept.
 const KEPT_SECONDS: i64 = 30 * 24 * 60 * 60;
+/// How long requests in progress may go on when the server stops, if nobody says otherwise.
+const DRAIN: Duration = Duration::from_secs(5);
+/// How long it may take after that to note what was cut off.
+const NOTED_MAX: Duration = Duration::from_secs(3);
 /// The actor of what happens by itself.
 const ACTOR: &str = "webhooks";
 
@@ -63,16 +72,25 @@ pub(crate) struct DeliveryWorker {
     woken: Mutex<Vec<(Timestamp, Vec<AppId>)>>,
     /// The work on endpoints; it ends when this is dropped.
     tasks: Mutex<JoinSet<()>>,
+    stop: Arc<Stop>,
+    /// Until when requests in progress may go on, once the server stops.
+    drain_until: Mutex<Option<Instant>>,
+    /// Held while endpoints are taken.
+    looking: tokio::sync::Mutex<()>,
     /// A place is free, or there is more to send.
     more: Arc<Notify>,
 }
 
 impl DeliveryWorker {
     pub(crate) fn new(core: &Arc<Core>) -> Self {
+        let stop: Arc<Stop> = Arc::default();
         let lines = core.deliveries.sender.clone().map(|sender| Lines {
             core: Arc::clone(core),
             sender,
             positions: Arc::default(),
+            pages: Arc::default(),
+            pacing: Arc::new(Pacing::new(&core.metrics)),
+            stop: Arc::clone(&stop),
         });
         Self {
             lines,
@@ -81,6 +99,9 @@ impl DeliveryWorker {
             places: Arc::default(),
             woken: Mutex::default(),
             tasks: Mutex::default(),
+            stop,
+            drain_until: Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
             more: Arc::default(),
         }
     }
@@ -88,7 +109,7 @@ impl DeliveryWorker {
     pub(crate) async fn run(self: Arc<Self>) {
         let Some(lines) = &self.lines else { return };
         let mut counted_at: Option<Instant> = None;
-        loop {
+        while !self.stop.is_ending() {
             if let Err(error) = self.look(lines).await
                 && !keep_running_after(&error, "webhooks were not delivered", &self.core.lost)
             {
@@ -113,9 +134,31 @@ impl DeliveryWorker {
         Ok(())
     }
 
-    /// Ends the work on endpoints before the store is closed. What was sent and not noted is sent
-    /// again.
+    /// Starts no more requests; those in progress may go on for this long.
+    pub(crate) fn begin_stop(&self, drain: Duration) {
+        let until = Instant::now() + drain;
+        self.drain_until.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(until);
+        self.stop.advance(Phase::Ending);
+    }
+
+    /// Takes no more endpoints. One that is just being taken would stay leased if the task that takes
+    /// it were aborted.
+    pub(crate) async fn stop_taking(&self) {
+        self.begin_stop(DRAIN);
+        let _ = tokio::time::timeout(NOTED_MAX, self.looking.lock()).await;
+    }
+
+    /// Ends the work on endpoints before the store is closed. What became of the requests is noted,
+    /// and the leases are released. A request that takes too long is cut off, to be sent again.
     pub(crate) async fn close(&self) {
+        self.begin_stop(DRAIN);
+        let until = *self.drain_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = until.map_or(DRAIN, |until| until.saturating_duration_since(Instant::now()));
+        let is_lost = *self.core.lost.borrow();
+        if is_lost || tokio::time::timeout(left, self.places.all_free()).await.is_err() {
+            self.stop.advance(Phase::Cut);
+            let _ = tokio::time::timeout(NOTED_MAX, self.places.all_free()).await;
+        }
         let mut tasks =
             std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         tasks.shutdown().await;
@@ -124,7 +167,8 @@ impl DeliveryWorker {
     /// Wakes the endpoints with something new, and starts on those that are due.
     async fn look(&self, lines: &Lines) -> Result<(), StoreError> {
         let core = &self.core;
-        if core.outbound.is_held(&*core.store).await? {
+        let _looking = self.looking.lock().await;
+        if self.stop.is_ending() || core.outbound.is_held(&*core.store).await? {
             return Ok(());
         }
         let apps = match core.deliveries.known_apps() {
@@ -190,7 +234,8 @@ impl DeliveryWorker {
             let place = Place::new(&self.places, free, endpoint.endpoint_id);
             let (lines, more) = (lines.clone(), Arc::clone(&self.more));
             let places = Arc::clone(&self.places);
-            let task = EndpointTask { lines, places, worker, until };
+            let removals = Removals::new(endpoint.removals);
+            let task = EndpointTask { lines, places, worker, until, removals };
             tasks.spawn(async move {
                 if task.run(endpoint, place).await {
                     more.notify_one();
@@ -228,6 +273,7 @@ struct EndpointTask {
     worker: WorkerId,
     /// When the lease ends.
     until: Timestamp,
+    removals: Removals,
 }
 
 impl EndpointTask {
@@ -253,12 +299,15 @@ impl EndpointTask {
 
     async fn step(&mut self, endpoint: &Arc<EndpointRow>, place: &mut Place) -> AdminResult<Next> {
         let core = &self.lines.core;
-        let stepped = step(&self.lines, endpoint, place).await?;
+        let stepped = step(&self.lines, endpoint, &self.removals, place).await?;
         let now = core.now();
         let is_over =
             stepped.is_gone || stepped.failing_since.is_some_and(|since| is_given_up(since, now));
         let has_more = stepped.has_more && !is_over;
-        let continues = has_more && place.may_start() && self.places.has_free(place.lane);
+        let continues = has_more
+            && place.may_start()
+            && self.places.has_free(place.lane)
+            && !self.lines.stop.is_ending();
         let lease_until = continues.then(|| now.plus_seconds(LEASE_SECONDS));
         let reason = if stepped.is_gone { "gone" } else { "failing" };
         let due_at = match (lease_until, has_more) {
@@ -266,7 +315,7 @@ impl EndpointTask {
             (None, true) => now,
             (None, false) => due_again(core, &stepped, now),
         };
-        let answered = stepped.answered;
+        let failing_since = stepped.failing_since;
         let progress = Progress {
             app_id: endpoint.app_id,
             endpoint_id: endpoint.endpoint_id,
@@ -274,7 +323,7 @@ impl EndpointTask {
             leased_until: self.until,
             from: endpoint.cursor,
             to: stepped.cursor.unwrap_or(endpoint.cursor),
-            failing_since: stepped.failing_since,
+            failing_since,
             failures: stepped.failures,
             due_at,
             deliveries: stepped.deliveries,
@@ -282,18 +331,19 @@ impl EndpointTask {
             lease_until,
             keep: KEPT_MAX,
             keep_since: now.plus_seconds(-KEPT_SECONDS),
+            removals: stepped.removals,
         };
-        let saved = core.watched(core.store.save_progress(progress).await)?;
+        let saved = save(core, progress, &stepped.answered).await?;
         let Some(row) = saved else { return Ok(Next::Done) };
+        self.removals = self.removals.next(row.removals);
         self.lines.positions.forget(endpoint.endpoint_id);
-        forget_erased(core, endpoint.app_id, &answered).await?;
         if is_over {
-            disable(core, endpoint, reason).await?;
+            disable(core, endpoint, failing_since, reason).await?;
         }
         Ok(match lease_until {
             Some(until) => {
                 self.until = until;
-                Next::Continue(Box::new(row))
+                Next::Continue(row)
             }
             None if has_more => Next::Released,
             None => Next::Done,
@@ -310,22 +360,43 @@ enum Next {
     Done,
 }
 
-/// Removes the replies about responses that were erased or deleted while they were sent. The
-/// erasure removed those that were stored before it.
-async fn forget_erased(core: &Core, app: AppId, answered: &[Answered]) -> AdminResult<()> {
-    if answered.is_empty() {
-        return Ok(());
+/// Writes what was done; `None` if the lease was lost. A reply about a response that was erased or
+/// deleted since it was sent is not stored.
+async fn save(
+    core: &Core,
+    mut progress: Progress,
+    answered: &[Answered],
+) -> AdminResult<Option<Box<EndpointRow>>> {
+    loop {
+        match core.watched(core.store.save_progress(progress.clone()).await)? {
+            Saved::Done(row) => return Ok(Some(row)),
+            Saved::LeaseLost => return Ok(None),
+            Saved::RepliesRemoved { removals } => {
+                progress.removals = removals;
+                forget_erased(core, progress.app_id, answered, &mut progress.deliveries).await?;
+            }
+        }
     }
+}
+
+/// Drops the replies about responses that are gone or have changed since they were sent.
+async fn forget_erased(
+    core: &Core,
+    app: AppId,
+    answered: &[Answered],
+    deliveries: &mut [DeliveryRow],
+) -> AdminResult<()> {
     let events: Vec<_> = answered.iter().map(|it| (it.event, it.kind)).collect();
     let now = find_payloads(core, app, &events).await?;
     let has_changed = |it: &&Answered| {
         now.get(&it.event).is_none_or(|payload| Answered::hash(payload) != it.hash)
     };
-    let changed: Vec<EventId> = answered.iter().filter(has_changed).map(|it| it.event).collect();
-    if changed.is_empty() {
-        return Ok(());
+    let changed: HashSet<EventId> =
+        answered.iter().filter(has_changed).map(|it| it.event).collect();
+    for row in deliveries.iter_mut().filter(|row| changed.contains(&row.event_id)) {
+        (row.reply, row.error) = (None, None);
     }
-    Ok(core.watched(core.store.forget_replies(app, changed).await)?)
+    Ok(())
 }
 
 /// When an endpoint without anything to do now is looked at again.
@@ -339,13 +410,21 @@ fn due_again(core: &Core, stepped: &Stepped, now: Timestamp) -> Timestamp {
     stepped.batch_at.map_or(again, |at| at.min(again))
 }
 
-/// Disables an endpoint, with an event and an audit entry.
-async fn disable(core: &Arc<Core>, endpoint: &EndpointRow, reason: &str) -> AdminResult<()> {
+/// Disables an endpoint, with an event and an audit entry; unless someone enabled it again, which
+/// clears its record.
+async fn disable(
+    core: &Arc<Core>,
+    endpoint: &EndpointRow,
+    failing_since: Option<Timestamp>,
+    reason: &str,
+) -> AdminResult<()> {
     let (app_id, endpoint_id) = (endpoint.app_id, endpoint.endpoint_id);
     loop {
         let rows = core.store.list_endpoints(app_id).await?;
-        let now = rows.into_iter().find(|row| row.endpoint_id == endpoint_id);
-        if now.is_none_or(|row| row.disabled_at.is_some()) {
+        let row = rows.into_iter().find(|row| row.endpoint_id == endpoint_id);
+        let is_same =
+            |row: &EndpointRow| row.disabled_at.is_none() && row.failing_since == failing_since;
+        if !row.as_ref().is_some_and(is_same) {
             return Ok(());
         }
         let Some(app) = core.store.find_app(app_id).await? else { return Ok(()) };
@@ -354,17 +433,18 @@ async fn disable(core: &Arc<Core>, endpoint: &EndpointRow, reason: &str) -> Admi
         let audit =
             core.audit(&actor, Some(app_id), action, endpoint_id, &json!({"reason": reason}));
         let data = json!({"endpointId": endpoint_id, "reason": reason});
+        let at = core.now();
         let mut writes = vec![
             Write::Endpoint(EndpointWrite::Disable {
                 app_id,
                 endpoint_id,
-                at: core.now(),
+                at,
                 reason: Some(reason.to_owned()),
             }),
             core.event(app_id, None, EventType::EndpointDisabled, data),
             Write::Audit(audit),
         ];
-        writes.extend(core.queued_disabled(app_id, endpoint_id, reason).await?);
+        writes.extend(core.queued_disabled(app_id, endpoint_id, reason, at).await?);
         match core.apply(At::App { app: app_id, expected: app.revision }, writes).await {
             Err(StoreError::Conflict) => {}
             done => {

@@ -1,13 +1,14 @@
 //! Events: what happened in an app, as its log and its webhooks report it.
 //!
 //! [`EventType`] is the table of types. [`payload`] builds what is sent ([`batch`]: several events at
-//! once), [`filter`] decides which events a reader wants, and [`delivery`] what a receiver's reply
-//! means and when an event is sent again. Two types have no row in the log: `response.created` and `invitation.completed` follow
-//! from the stored response.
+//! once), [`filter`] decides which events a reader wants, [`delivery`] what a receiver's reply means
+//! and when an event is sent again, and [`pace`] how fast. Two types have no row in the log:
+//! `response.created` and `invitation.completed` follow from the stored response.
 
 pub mod batch;
 pub mod delivery;
 pub mod filter;
+pub mod pace;
 pub mod payload;
 
 use std::str::FromStr;

@@ -446,7 +446,7 @@ pub(crate) fn event<C: ReadCells>(cells: &mut C) -> Result<EventRow, C::Error> {
 
 pub(crate) const ENDPOINT: &str = "app_id, endpoint_id, url, description, format, batch, types, \
      flows, secret, previous_secret, previous_until, created_at, cursor, failing_since, failures, \
-     disabled_at, disabled_reason, due_at";
+     disabled_at, disabled_reason, due_at, removals";
 
 pub(crate) fn endpoint<C: ReadCells>(cells: &mut C) -> Result<EndpointRow, C::Error> {
     Ok(EndpointRow {
@@ -468,11 +468,12 @@ pub(crate) fn endpoint<C: ReadCells>(cells: &mut C) -> Result<EndpointRow, C::Er
         disabled_at: cells.optional_time()?,
         disabled_reason: cells.optional_text()?,
         due_at: cells.time()?,
+        removals: cells.number()?,
     })
 }
 
 pub(crate) const DELIVERY: &str = "app_id, endpoint_id, delivery_id, event_id, kind, state, \
-     attempts, next_at, attempted_at, status, latency_millis, reply, error";
+     attempts, next_at, attempted_at, status, latency_millis, reply, error, batch_id";
 
 pub(crate) fn delivery<C: ReadCells>(cells: &mut C) -> Result<DeliveryRow, C::Error> {
     Ok(DeliveryRow {
@@ -489,6 +490,7 @@ pub(crate) fn delivery<C: ReadCells>(cells: &mut C) -> Result<DeliveryRow, C::Er
         latency_millis: cells.number()?,
         reply: cells.optional_text()?,
         error: cells.optional_text()?,
+        batch_id: cells.optional_text()?,
     })
 }
 

@@ -8,7 +8,7 @@ use super::world::{
 };
 use crate::{
     Backlog, Claim, DeliveryQuery, DeliveryRow, DeliveryState, EndpointRow, EndpointWrite, Lane,
-    Progress, Redelivery, WorkerId, Write,
+    Progress, Redelivery, Saved, WorkerId, Write,
 };
 
 pub(super) const ONE: WorkerId = [1; 16];
@@ -58,11 +58,12 @@ pub(super) fn progress(row: &EndpointRow, worker: WorkerId, claimed_at: i64) -> 
         due_at: at(60_000),
         keep: 100,
         keep_since: Timestamp::from_millis(0),
+        removals: row.removals,
     }
 }
 
 pub(super) async fn save(store: &TheStore, progress: &Progress) -> bool {
-    store.save_progress(progress.clone()).await.unwrap().is_some()
+    matches!(store.save_progress(progress.clone()).await.unwrap(), Saved::Done(_))
 }
 
 pub(super) async fn listed(store: &TheStore, row: &EndpointRow) -> Vec<DeliveryRow> {
@@ -330,6 +331,46 @@ pub(super) async fn deliveries_are_sent_again_on_request(store: TheStore) {
     let due: Vec<_> = due.iter().map(|it| (it.delivery_id, it.attempts)).collect();
     assert_eq!(due, [(rows[2].delivery_id, 0), (rows[1].delivery_id, 0)]);
     assert_eq!((waiting, only(&store, &shop).await.due_at), (2, at(60)));
+}
+
+pub(super) async fn deliveries_of_a_batch_are_due_together(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let row = EndpointRow { batch: true, ..endpoint_row(shop.app()) };
+    let (app_id, endpoint_id) = (row.app_id, row.endpoint_id);
+    put(&store, &row).await;
+    let waiting = |millis: i64, next: i64, batch: Option<&str>| DeliveryRow {
+        state: DeliveryState::Waiting,
+        next_at: Some(at(next)),
+        batch_id: batch.map(str::to_owned),
+        ..delivery_row(&row, millis)
+    };
+    // Two batches and a single event that are due at the same time, and one that is due before.
+    let rows = [
+        waiting(1, 50, Some("batch_b")),
+        waiting(2, 50, Some("batch_a")),
+        waiting(3, 50, None),
+        waiting(4, 50, Some("batch_b")),
+        waiting(5, 50, Some("batch_a")),
+        waiting(6, 40, Some("batch_c")),
+    ];
+    for row in &rows {
+        write(&store, &shop, EndpointWrite::Delivery(Box::new(row.clone()))).await;
+    }
+    let due = async |limit: usize| {
+        let (due, waiting) =
+            store.due_deliveries(app_id, endpoint_id, at(50), limit).await.unwrap();
+        assert_eq!(waiting, rows.len());
+        due
+    };
+    let expected = [5, 2, 1, 4, 0, 3].map(|index: usize| rows[index].clone());
+    assert_eq!(due(10).await, expected);
+    assert_eq!(due(4).await, expected[..4]);
+    // An event that is sent again alone is another message.
+    let which = Redelivery::One(rows[4].delivery_id);
+    write(&store, &shop, EndpointWrite::Redeliver { app_id, endpoint_id, which, at: at(30) }).await;
+    let first = due(1).await.remove(0);
+    assert_eq!((first.delivery_id, first.batch_id), (rows[4].delivery_id, None));
+    assert_eq!(due(10).await.iter().filter(|it| it.batch_id.is_some()).count(), 4);
 }
 
 pub(super) async fn a_deleted_endpoint_is_gone_with_its_deliveries(store: TheStore) {

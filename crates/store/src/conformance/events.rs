@@ -296,7 +296,7 @@ pub(super) async fn a_page_reads_a_limited_number_of_rows_of_other_apps(store: T
 }
 
 /// Everything that a query and its next pages return, newest first.
-async fn read_back(store: &TheStore, mut query: LogQuery) -> Vec<EventId> {
+pub(super) async fn read_back(store: &TheStore, mut query: LogQuery) -> Vec<EventId> {
     query.order = Order::Desc;
     let mut positions = Vec::new();
     loop {

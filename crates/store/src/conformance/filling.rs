@@ -152,6 +152,7 @@ fn webhook(app: u32, number: u32) -> [Record; 4] {
         disabled_at: is_full.then(|| at(3)),
         disabled_reason: is_full.then(|| "gone".to_owned()),
         due_at: at(4),
+        removals: number,
     };
     let delivery = DeliveryRow {
         app_id,
@@ -167,6 +168,7 @@ fn webhook(app: u32, number: u32) -> [Record; 4] {
         latency_millis: 12,
         reply: is_full.then(|| "busy é".to_owned()),
         error: is_full.then(|| "503".to_owned()),
+        batch_id: is_full.then(|| "batch_é".to_owned()),
     };
     let sink = format!("nats/é{number}");
     let position = SinkPositionRow { app_id, sink, position: event_id };

@@ -6,11 +6,12 @@ use sluice_flow::id::EventId;
 
 use super::endpoints::{LEASE_MILLIS, ONE, TWO, claim, claimed, listed, only, progress, put, save};
 use super::events::{query, read, start};
-use super::removal::{erasure, stored, telling};
+use super::removal::{erasure, invitation, stored, telling, through};
+use super::respondents::{known, linked};
 use super::world::{Shop, TheStore, apply, at, delivery_row, endpoint_row, flow_row, response_row};
 use crate::{
-    Answers, Claim, DeliveryRow, EndpointRow, EndpointWrite, Lane, LogEntry, LogQuery, Progress,
-    Write,
+    Answers, Claim, DeliveryRow, EndpointRow, EndpointWrite, Erasure, Lane, LogEntry, LogQuery,
+    Person, Progress, Saved, Write,
 };
 
 pub(super) async fn a_worker_that_lost_its_lease_writes_nothing(store: TheStore) {
@@ -50,10 +51,10 @@ pub(super) async fn a_worker_that_goes_on_gets_the_settings_of_now(store: TheSto
     let until = at(9_000);
     let goes_on = Progress { lease_until: Some(until), due_at: until, ..progress(&row, ONE, 10) };
     let found = store.save_progress(goes_on).await.unwrap();
-    assert_eq!(found, Some(EndpointRow { due_at: until, ..changed }));
+    assert_eq!(found, Saved::Done(Box::new(EndpointRow { due_at: until, ..changed })));
 }
 
-pub(super) async fn slow_and_failing_endpoints_take_no_places_of_others(store: TheStore) {
+pub(super) async fn slow_endpoints_take_no_places_of_others(store: TheStore) {
     let shop = Shop::open(&store).await;
     let rows: Vec<EndpointRow> = (0..4)
         .map(|number| EndpointRow { due_at: at(10 + number), ..endpoint_row(shop.app()) })
@@ -76,10 +77,10 @@ pub(super) async fn slow_and_failing_endpoints_take_no_places_of_others(store: T
         let rows = store.claim_endpoints(claim).await.unwrap();
         rows.into_iter().map(|row| row.endpoint_id).collect::<Vec<_>>()
     };
-    assert_eq!(of(Lane::Prompt, 1).await, [prompt], "the slow ones are due for longer");
+    assert_eq!(of(Lane::Prompt, 1).await, [failing], "one that fails answers promptly");
+    assert_eq!(of(Lane::Prompt, 1).await, [prompt], "the slow one is due for longer");
     assert_eq!(of(Lane::Prompt, 9).await, [last]);
-    assert_eq!(of(Lane::Slow, 1).await, [slow], "longest due first");
-    assert_eq!(of(Lane::Slow, 9).await, [failing]);
+    assert_eq!(of(Lane::Slow, 9).await, [slow]);
     assert_eq!(of(Lane::Slow, 9).await, []);
 }
 
@@ -118,15 +119,83 @@ pub(super) async fn replies_of_receivers_do_not_outlive_an_erasure(store: TheSto
         assert_eq!(texts(&sent[0]).await, (None, None), "{answers:?}");
         assert_eq!(texts(&sent[1]).await, (None, None), "{answers:?}");
         assert_eq!(texts(&sent[2]).await.0, other.reply, "of another event");
-        // What a worker notices later.
-        apply(
-            &store,
-            shop.app(),
-            vec![Write::Endpoint(EndpointWrite::Delivery(Box::new(sent[0].clone())))],
-        )
-        .await;
-        store.forget_replies(shop.app(), vec![created_id(id)]).await.unwrap();
-        assert_eq!(texts(&sent[0]).await, (None, None), "{answers:?}");
+    }
+}
+
+pub(super) async fn a_reply_that_arrives_after_an_erasure_is_not_saved(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let other = EndpointRow { due_at: at(50_000), ..endpoint_row(shop.app()) };
+    for (number, answers) in [(1_i64, Some(Answers::Keep)), (2, Some(Answers::Delete)), (3, None)] {
+        let row = EndpointRow { due_at: at(10), ..endpoint_row(shop.app()) };
+        put(&store, &row).await;
+        put(&store, &other).await;
+        let user = format!("user={number}");
+        let response = stored(&store, telling(&shop, &store, &user, number).await).await;
+        let claimed = store.claim_endpoints(claim(ONE, 10)).await.unwrap();
+        assert_eq!(claimed.len(), 1);
+        let sent = DeliveryRow {
+            event_id: created_id(response.response_id),
+            reply: Some("hello 7@x.org".to_owned()),
+            ..delivery_row(&row, 10 + number)
+        };
+        let done = Progress { deliveries: vec![sent.clone()], ..progress(&claimed[0], ONE, 10) };
+        match answers {
+            Some(answers) => {
+                let respondent = response.respondent_id.unwrap();
+                assert!(store.erase(erasure(&shop, respondent, answers)).await.unwrap().done);
+            }
+            None => {
+                let delete = vec![Write::DeleteResponse(response.response_id)];
+                apply(&store, shop.app(), delete).await;
+            }
+        }
+        let refused = store.save_progress(done.clone()).await.unwrap();
+        let Saved::RepliesRemoved { removals } = refused else { panic!("{answers:?} {refused:?}") };
+        assert_eq!(listed(&store, &row).await, [], "nothing is written");
+        // Without a reply nothing is in doubt; and the worker may look what was removed.
+        let kept = Progress { removals, ..done };
+        let Saved::Done(now) = store.save_progress(kept).await.unwrap() else { panic!() };
+        assert_eq!(now.removals, removals);
+        assert_eq!(listed(&store, &row).await, [sent]);
+        let gone = EndpointWrite::Delete(shop.app(), row.endpoint_id);
+        apply(&store, shop.app(), vec![Write::Endpoint(gone)]).await;
+    }
+    let row = only(&store, &shop).await;
+    assert!(row.removals > other.removals, "every endpoint of the app counts");
+    claimed(&store, ONE, 50_000).await;
+    let silent = DeliveryRow { reply: None, error: None, ..delivery_row(&row, 1) };
+    let before = Progress { removals: 0, deliveries: vec![silent], ..progress(&row, ONE, 50_000) };
+    assert!(save(&store, &before).await, "without a reply nothing is in doubt");
+}
+
+pub(super) async fn replies_about_an_invitation_do_not_outlive_its_invitee(store: TheStore) {
+    for person in [None, Some(Person::Invitee(known("user=7")))] {
+        let shop = Shop::open(&store).await;
+        let row = endpoint_row(shop.app());
+        put(&store, &row).await;
+        let respondent = linked(&shop, &store, &["user=7"], 1).await;
+        let invited = invitation(&shop, &store, "7", "").await;
+        // Another person answered through the invitation.
+        let mut response = through(&shop, &store, &invited, 5).await;
+        response.claim = super::respondents::claim(&["user=8"], 5);
+        let id = stored(&store, response).await.response_id;
+        let mut sent = Vec::new();
+        for (event, millis) in [(created_id(id), 10), (completed_id(id), 11)] {
+            let reply = Some("for 7".to_owned());
+            sent.push(DeliveryRow { event_id: event, reply, ..delivery_row(&row, millis) });
+        }
+        let log =
+            sent.iter().map(|it| Write::Endpoint(EndpointWrite::Delivery(Box::new(it.clone()))));
+        apply(&store, shop.app(), log.collect()).await;
+        let of_respondent = erasure(&shop, respondent, Answers::Keep);
+        let erasure = match person {
+            Some(person) => Erasure { person, ..of_respondent },
+            None => of_respondent,
+        };
+        assert!(store.erase(erasure).await.unwrap().done);
+        let replies: Vec<_> =
+            listed(&store, &row).await.into_iter().map(|it| (it.event_id, it.reply)).collect();
+        assert_eq!(replies, [(completed_id(id), None), (created_id(id), None)]);
     }
 }
 

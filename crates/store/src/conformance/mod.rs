@@ -27,6 +27,7 @@ mod flows;
 mod instance;
 mod invitations;
 mod leases;
+mod log_orders;
 mod mails;
 mod moving;
 mod people;
@@ -353,14 +354,20 @@ cases! {
         waiting_deliveries_are_due_at_their_time
         finished_deliveries_beyond_a_number_are_removed
         deliveries_are_sent_again_on_request
+        deliveries_of_a_batch_are_due_together
         a_deleted_endpoint_is_gone_with_its_deliveries;
     leases:
         a_worker_that_lost_its_lease_writes_nothing
         a_worker_that_goes_on_gets_the_settings_of_now
-        slow_and_failing_endpoints_take_no_places_of_others
+        slow_endpoints_take_no_places_of_others
         replies_of_receivers_do_not_outlive_an_erasure
+        a_reply_that_arrives_after_an_erasure_is_not_saved
+        replies_about_an_invitation_do_not_outlive_its_invitee
         a_page_of_the_log_has_a_limit_of_bytes
         the_log_of_an_app_with_many_flows_is_complete_and_in_order;
+    log_orders:
+        the_log_of_several_flows_is_the_same_from_both_ends
+        the_newest_of_one_flow_are_read_beside_others;
     delivery_health:
         the_health_of_an_endpoint_is_of_its_own_deliveries;
     sinks:

@@ -343,7 +343,12 @@ pub(super) async fn an_erasure_anonymises_the_invitations_of_the_person(store: T
 }
 
 /// An admitted response through an invitation, without identities: it is linked to no respondent.
-async fn through(shop: &Shop, store: &TheStore, row: &InvitationRow, millis: i64) -> NewResponse {
+pub(super) async fn through(
+    shop: &Shop,
+    store: &TheStore,
+    row: &InvitationRow,
+    millis: i64,
+) -> NewResponse {
     let mut response = shop.response(store, millis).await;
     response.row.admission = Admission::Admitted;
     response.row.flow_assignment_id = Some(row.assignment_id.to_string());

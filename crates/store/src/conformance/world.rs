@@ -244,6 +244,7 @@ pub(super) fn endpoint_row(app_id: AppId) -> EndpointRow {
         disabled_at: None,
         disabled_reason: None,
         due_at: at(0),
+        removals: 0,
     }
 }
 
@@ -263,6 +264,7 @@ pub(super) fn delivery_row(endpoint: &EndpointRow, millis: i64) -> DeliveryRow {
         latency_millis: 12,
         reply: Some("ok \u{e9}".to_owned()),
         error: None,
+        batch_id: None,
     }
 }
 

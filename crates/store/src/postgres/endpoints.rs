@@ -17,7 +17,7 @@ use super::{PgStore, to_the_end};
 use crate::endpoint::{SETTINGS, columns_after, replacing};
 use crate::{
     Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EndpointStore, EndpointWrite, Lane,
-    Progress, Redelivery, StoreResult,
+    Progress, Redelivery, Saved, StoreResult,
 };
 
 type Done<T = ()> = Result<T, TransactionError>;
@@ -67,7 +67,8 @@ impl EndpointStore for PgStore {
         let (app, endpoint) = (app.uuid(), endpoint.uuid());
         let sql = format!(
             "SELECT {DELIVERY} FROM deliveries WHERE app_id = $1 AND endpoint_id = $2 \
-             AND next_at <= $3 ORDER BY next_at LIMIT $4"
+             AND next_at <= $3 \
+             ORDER BY next_at, coalesce(batch_id, '') COLLATE \"C\", delivery_id LIMIT $4"
         );
         let params: Params = &[&app, &endpoint, &now.as_millis(), &limit(rows)];
         let found = self.pool.many(&sql, params, codec::delivery).await?;
@@ -83,7 +84,7 @@ impl EndpointStore for PgStore {
         to_the_end(async move { take(&pool, &claim).await }).await
     }
 
-    async fn save_progress(&self, progress: Progress) -> StoreResult<Option<EndpointRow>> {
+    async fn save_progress(&self, progress: Progress) -> StoreResult<Saved> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { save(&pool, &progress).await }).await
     }
@@ -95,18 +96,6 @@ impl EndpointStore for PgStore {
     ) -> StoreResult<Vec<(AppId, EndpointId)>> {
         let pool = Arc::clone(&self.pool);
         to_the_end(async move { wake(&pool, &endpoints, due_at).await }).await
-    }
-
-    async fn forget_replies(&self, app: AppId, events: Vec<EventId>) -> StoreResult<()> {
-        let pool = Arc::clone(&self.pool);
-        let forget = async move {
-            pool.may_commit()?;
-            let transaction =
-                Transaction::begun(&pool).await.map_err(TransactionError::of_statement)?;
-            let forgotten = forget_replies(&transaction, app, &events).await;
-            end(transaction, forgotten).await
-        };
-        to_the_end(forget).await
     }
 
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {
@@ -132,8 +121,8 @@ fn free(lane: Lane) -> String {
     const FREE: &str = "disabled_at IS NULL AND due_at <= $1 AND leased_until <= $1";
     const KNOWN: &str = "endpoint_id = ANY($2::uuid[])";
     match lane {
-        Lane::Prompt => format!("{FREE} AND failing_since IS NULL AND NOT {KNOWN}"),
-        Lane::Slow => format!("{FREE} AND (failing_since IS NOT NULL OR {KNOWN})"),
+        Lane::Prompt => format!("{FREE} AND NOT {KNOWN}"),
+        Lane::Slow => format!("{FREE} AND {KNOWN}"),
     }
 }
 
@@ -174,21 +163,24 @@ fn uuids(endpoints: &[EndpointId]) -> Vec<Uuid> {
     endpoints.iter().map(|endpoint| endpoint.uuid()).collect()
 }
 
-async fn save(pool: &Arc<Pool>, progress: &Progress) -> StoreResult<Option<EndpointRow>> {
+async fn save(pool: &Arc<Pool>, progress: &Progress) -> StoreResult<Saved> {
     pool.may_commit()?;
     let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
     let saved = save_in(&transaction, progress).await;
     end(transaction, saved).await
 }
 
-async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Option<EndpointRow>> {
+async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Saved> {
     let (app, endpoint) = (progress.app_id.uuid(), progress.endpoint_id.uuid());
     let worker = Uuid::from_bytes(progress.worker);
-    let held = "SELECT FROM endpoints WHERE app_id = $1 AND endpoint_id = $2 \
+    let held = "SELECT removals FROM endpoints WHERE app_id = $1 AND endpoint_id = $2 \
          AND leased_by = $3 AND leased_until = $4 AND disabled_at IS NULL FOR UPDATE";
     let lease: Params = &[&app, &endpoint, &worker, &progress.leased_until.as_millis()];
-    if transaction.query(held, lease).await?.is_empty() {
-        return Ok(None);
+    let held = transaction.query(held, lease).await?;
+    let Some(row) = held.first() else { return Ok(Saved::LeaseLost) };
+    let removals = Cells::of(row).number()?;
+    if progress.is_outdated(removals) {
+        return Ok(Saved::RepliesRemoved { removals });
     }
     put_deliveries(transaction, &progress.deliveries).await?;
     if !progress.dropped.is_empty() {
@@ -221,7 +213,8 @@ async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Option<
     trim(transaction, progress).await?;
     let sql = format!("SELECT {ENDPOINT} FROM endpoints WHERE app_id = $1 AND endpoint_id = $2");
     let rows = transaction.query(&sql, &[&app, &endpoint]).await?;
-    Ok(rows.first().map(|row| codec::endpoint(&mut Cells::of(row))).transpose()?)
+    let Some(row) = rows.first() else { return Ok(Saved::LeaseLost) };
+    Ok(Saved::Done(Box::new(codec::endpoint(&mut Cells::of(row))?)))
 }
 
 /// Removes finished deliveries beyond the number that is kept, and old ones.
@@ -321,16 +314,17 @@ async fn redeliver(
     let sql = "UPDATE endpoints SET due_at = least(due_at, $3) \
          WHERE app_id = $1 AND endpoint_id = $2";
     transaction.execute(sql, &[&app, &endpoint, &at.as_millis()]).await?;
-    let set = "UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = $3 \
-         WHERE app_id = $1 AND endpoint_id = $2 AND";
+    let set = "UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = $3";
+    let of = "WHERE app_id = $1 AND endpoint_id = $2 AND";
     let at = at.as_millis();
     match which {
+        // It leaves its batch, which was another message.
         Redelivery::One(delivery) => {
-            let sql = format!("{set} delivery_id = $4");
+            let sql = format!("{set}, batch_id = NULL {of} delivery_id = $4");
             transaction.execute(&sql, &[&app, &endpoint, &at, &delivery.uuid()]).await
         }
         Redelivery::FailedSince(since) => {
-            let sql = format!("{set} state = 'failed' AND attempted_at >= $4");
+            let sql = format!("{set} {of} state = 'failed' AND attempted_at >= $4");
             transaction.execute(&sql, &[&app, &endpoint, &at, &since.as_millis()]).await
         }
     }
@@ -345,7 +339,7 @@ pub(super) async fn replace(transaction: &Transaction, row: &EndpointRow) -> Don
 async fn put(transaction: &Transaction, row: &EndpointRow, replaced: &[&str]) -> Done {
     let sql = format!(
         "INSERT INTO endpoints ({ENDPOINT}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
-         $12, $13, $14, $15, $16, $17, $18) ON CONFLICT (app_id, endpoint_id) DO UPDATE SET {}",
+         $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT (app_id, endpoint_id) DO UPDATE SET {}",
         replacing(replaced)
     );
     let (types, flows) = (codec::json(&row.types)?, codec::json(&row.flows)?);
@@ -371,11 +365,13 @@ async fn put(transaction: &Transaction, row: &EndpointRow, replaced: &[&str]) ->
         &disabled_at,
         &row.disabled_reason,
         &row.due_at.as_millis(),
+        &i64::from(row.removals),
     ];
     transaction.execute(&sql, params).await.map(|_| ())
 }
 
-/// Removes the replies and errors from the deliveries of these events.
+/// Removes the replies and errors from the deliveries of these events, and counts that, so that no
+/// worker writes a reply that it is just receiving.
 pub(super) async fn forget_replies(
     transaction: &Transaction,
     app: AppId,
@@ -387,6 +383,8 @@ pub(super) async fn forget_replies(
     if transaction.query(lock, &[&app.uuid()]).await?.is_empty() {
         return Ok(());
     }
+    let count = "UPDATE endpoints SET removals = removals + 1 WHERE app_id = $1";
+    transaction.execute(count, &[&app.uuid()]).await?;
     let sql = "UPDATE deliveries SET reply = NULL, error = NULL WHERE app_id = $1 \
          AND event_id = ANY($2) AND (reply IS NOT NULL OR error IS NOT NULL)";
     transaction.execute(sql, &[&app.uuid(), &ids]).await.map(|_| ())
@@ -399,7 +397,7 @@ pub(super) async fn put_deliveries(transaction: &Transaction, rows: &[DeliveryRo
     let sql = format!(
         "INSERT INTO deliveries ({DELIVERY}) SELECT * FROM unnest($1::uuid[], $2::uuid[], \
          $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], \
-         $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[]) \
+         $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[]) \
          ON CONFLICT (app_id, endpoint_id, delivery_id) DO UPDATE SET {}",
         replacing(&columns_after(DELIVERY, 3))
     );
@@ -411,6 +409,7 @@ pub(super) async fn put_deliveries(transaction: &Transaction, rows: &[DeliveryRo
     let states: Vec<&str> = rows.iter().map(|row| row.state.as_str()).collect();
     let replies: Vec<Option<&str>> = rows.iter().map(|row| row.reply.as_deref()).collect();
     let errors: Vec<Option<&str>> = rows.iter().map(|row| row.error.as_deref()).collect();
+    let batches: Vec<Option<&str>> = rows.iter().map(|row| row.batch_id.as_deref()).collect();
     let params: Params = &[
         &ids(|row| row.app_id.uuid()),
         &ids(|row| row.endpoint_id.uuid()),
@@ -425,6 +424,7 @@ pub(super) async fn put_deliveries(transaction: &Transaction, rows: &[DeliveryRo
         &numbers(|row| i64::from(row.latency_millis)),
         &replies,
         &errors,
+        &batches,
     ];
     transaction.execute(&sql, params).await.map(|_| ())
 }

@@ -329,6 +329,10 @@ impl ErasureBatch<'_> {
         let ids: Vec<Uuid> = own.iter().map(|row| row.response_id.uuid()).collect();
         forget_answers(transaction, app, own, self.mark).await?;
         forget_consents(transaction, app, &ids).await?;
+        if !others.is_empty() {
+            let events: Vec<_> = others.iter().flat_map(|row| events_of(row.response_id)).collect();
+            endpoints::forget_replies(transaction, app, &events).await?;
+        }
         let others = others.into_iter().map(|row| (row.clone(), row.unassigned())).collect();
         rewrite(transaction, app, others).await?;
         Ok(ids.len() as u64)

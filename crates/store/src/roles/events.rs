@@ -8,7 +8,7 @@ use sluice_flow::time::Timestamp;
 use crate::{AdminStore, EndpointWrite};
 use crate::{
     Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EventRow, LogPage, LogQuery, Progress,
-    StoreResult,
+    Saved, StoreResult,
 };
 
 /// The log of an app: its responses and its other events, in the order of their ids.
@@ -33,7 +33,9 @@ pub trait EventStore: Send + Sync + 'static {
 }
 
 /// Webhook endpoints and deliveries. [`AdminStore::apply`] changes them ([`EndpointWrite`]); workers
-/// report through [`Self::save_progress`], which moves no revision.
+/// report through [`Self::save_progress`], which moves no revision. The erasure of a person and the
+/// deletion of a response remove the replies about it from the deliveries, in their transaction, and
+/// count that ([`EndpointRow::removals`]).
 #[async_trait]
 pub trait EndpointStore: Send + Sync + 'static {
     /// The endpoints of an app, in order of creation.
@@ -49,8 +51,8 @@ pub trait EndpointStore: Send + Sync + 'static {
         delivery: DeliveryId,
     ) -> StoreResult<Option<DeliveryRow>>;
 
-    /// The waiting deliveries of an endpoint that are due, longest due first; and how many wait in
-    /// total.
+    /// The waiting deliveries of an endpoint that are due, longest due first and those of a batch
+    /// next to one another, in the order of their ids; and how many wait in total.
     async fn due_deliveries(
         &self,
         app: AppId,
@@ -64,10 +66,10 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// releases it. The returned rows say since when they were due.
     async fn claim_endpoints(&self, claim: Claim) -> StoreResult<Vec<EndpointRow>>;
 
-    /// Writes what a worker did, durably and at once, and returns the endpoint as it is then.
-    /// Returns `None`, and writes nothing, if the worker no longer has this lease (not even if it
-    /// has got another one since), or the endpoint was disabled or removed.
-    async fn save_progress(&self, progress: Progress) -> StoreResult<Option<EndpointRow>>;
+    /// Writes what a worker did, durably and at once, and returns the endpoint as it is then. Writes
+    /// nothing if the worker no longer has this lease (not even if it has got another one since), or
+    /// if it has replies that an erasure or a deletion may concern ([`Saved`]).
+    async fn save_progress(&self, progress: Progress) -> StoreResult<Saved>;
 
     /// Makes these endpoints due at this time, unless they are disabled or due earlier. Returns
     /// those that could not be changed just now: they have to be woken again.
@@ -76,10 +78,6 @@ pub trait EndpointStore: Send + Sync + 'static {
         endpoints: Vec<(AppId, EndpointId)>,
         due_at: Timestamp,
     ) -> StoreResult<Vec<(AppId, EndpointId)>>;
-
-    /// Removes the replies and errors from the deliveries of these events. An erasure and the
-    /// deletion of a response do the same in their transaction.
-    async fn forget_replies(&self, app: AppId, events: Vec<EventId>) -> StoreResult<()>;
 
     /// The apps with enabled endpoints, ordered by id.
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>>;

@@ -6,13 +6,13 @@ use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
 use sluice_flow::time::Timestamp;
 
 use super::SqliteStore;
-use super::codec::{self, Cells, DELIVERY, ENDPOINT, ReadCells as _, bytes, variant_name};
+use super::codec::{self, Cells, DELIVERY, ENDPOINT, ReadCells as _, bytes};
 use super::read::{limit, many, one};
 use super::transaction::{Finish, TransactionError};
 use crate::endpoint::{SETTINGS, columns_after, replacing};
 use crate::{
     Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EndpointStore, EndpointWrite, Lane,
-    Progress, Redelivery, StoreResult,
+    Progress, Redelivery, Saved, StoreResult,
 };
 
 /// Endpoints of a lane that a worker can take at `?1`; `?2` is a JSON array of the slow ones.
@@ -20,12 +20,8 @@ fn free(lane: Lane) -> String {
     const FREE: &str = "disabled_at IS NULL AND due_at <= ?1 AND leased_until <= ?1";
     const KNOWN: &str = "IN (SELECT value FROM json_each(?2))";
     match lane {
-        Lane::Prompt => {
-            format!("{FREE} AND failing_since IS NULL AND NOT hex(endpoint_id) {KNOWN}")
-        }
-        Lane::Slow => {
-            format!("{FREE} AND (failing_since IS NOT NULL OR hex(endpoint_id) {KNOWN})")
-        }
+        Lane::Prompt => format!("{FREE} AND NOT hex(endpoint_id) {KNOWN}"),
+        Lane::Slow => format!("{FREE} AND hex(endpoint_id) {KNOWN}"),
     }
 }
 
@@ -80,7 +76,7 @@ impl EndpointStore for SqliteStore {
         }
     }
 
-    async fn save_progress(&self, progress: Progress) -> StoreResult<Option<EndpointRow>> {
+    async fn save_progress(&self, progress: Progress) -> StoreResult<Saved> {
         self.writer.run(move |it| save(it, &progress)).await
     }
 
@@ -91,14 +87,6 @@ impl EndpointStore for SqliteStore {
     ) -> StoreResult<Vec<(AppId, EndpointId)>> {
         self.writer.run(move |it| wake(it, &endpoints, due_at)).await?;
         Ok(Vec::new())
-    }
-
-    async fn forget_replies(&self, app: AppId, events: Vec<EventId>) -> StoreResult<()> {
-        let forget = move |it: &Connection| {
-            let forgotten = forget_replies(it, app, &events)?;
-            Ok(((), if forgotten > 0 { Finish::Commit } else { Finish::RollBack }))
-        };
-        self.writer.run(forget).await
     }
 
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {
@@ -145,7 +133,7 @@ fn due(
     let (app, endpoint) = (bytes!(app), bytes!(endpoint));
     let sql = format!(
         "SELECT {DELIVERY} FROM deliveries WHERE app_id = ?1 AND endpoint_id = ?2 \
-         AND next_at <= ?3 ORDER BY next_at LIMIT ?4"
+         AND next_at <= ?3 ORDER BY next_at, coalesce(batch_id, ''), delivery_id LIMIT ?4"
     );
     let params = params![app, endpoint, now.as_millis(), limit(rows)];
     let found = many(&instant, &sql, params, codec::delivery)?;
@@ -177,18 +165,18 @@ fn take(
     Ok((taken, then))
 }
 
-fn save(
-    connection: &Connection,
-    progress: &Progress,
-) -> Result<(Option<EndpointRow>, Finish), TransactionError> {
+fn save(connection: &Connection, progress: &Progress) -> Result<(Saved, Finish), TransactionError> {
     let ids = (bytes!(progress.app_id), bytes!(progress.endpoint_id));
-    let sql = "SELECT 1 FROM endpoints WHERE app_id = ?1 AND endpoint_id = ?2 \
+    let sql = "SELECT removals FROM endpoints WHERE app_id = ?1 AND endpoint_id = ?2 \
          AND leased_by = ?3 AND leased_until = ?4 AND disabled_at IS NULL";
     let lease = params![ids.0, ids.1, progress.worker, progress.leased_until.as_millis()];
-    if !connection.prepare_cached(sql)?.exists(lease)? {
-        return Ok((None, Finish::RollBack));
+    let Some(removals) = one(connection, sql, lease, |cells: &mut Cells| cells.number())? else {
+        return Ok((Saved::LeaseLost, Finish::RollBack));
+    };
+    if progress.is_outdated(removals) {
+        return Ok((Saved::RepliesRemoved { removals }, Finish::RollBack));
     }
-    progress.deliveries.iter().try_for_each(|row| put_delivery(connection, row))?;
+    put_deliveries(connection, &progress.deliveries)?;
     let sql = "DELETE FROM deliveries \
          WHERE app_id = ?1 AND endpoint_id = ?2 AND delivery_id = ?3";
     for gone in &progress.dropped {
@@ -216,7 +204,9 @@ fn save(
     connection.prepare_cached(sql)?.execute(values)?;
     trim(connection, progress)?;
     let sql = format!("SELECT {ENDPOINT} FROM endpoints WHERE app_id = ?1 AND endpoint_id = ?2");
-    Ok((one(connection, &sql, params![ids.0, ids.1], codec::endpoint)?, Finish::Commit))
+    let saved = one(connection, &sql, params![ids.0, ids.1], codec::endpoint)?;
+    let saved = saved.map_or(Saved::LeaseLost, |row| Saved::Done(Box::new(row)));
+    Ok((saved, Finish::Commit))
 }
 
 /// Removes finished deliveries beyond the number that is kept, and old ones.
@@ -257,7 +247,9 @@ pub(super) fn change(connection: &Connection, write: &EndpointWrite) -> Result<A
     };
     match write {
         EndpointWrite::Put(row) => put(connection, row, SETTINGS)?,
-        EndpointWrite::Delivery(row) => put_delivery(connection, row)?,
+        EndpointWrite::Delivery(row) => {
+            put_deliveries(connection, std::slice::from_ref(&**row))?;
+        }
         EndpointWrite::Delete(app, endpoint) => {
             let sql = "DELETE FROM endpoints WHERE app_id = ?1 AND endpoint_id = ?2";
             run(sql, &[&bytes!(app), &bytes!(endpoint)])?;
@@ -282,15 +274,18 @@ pub(super) fn change(connection: &Connection, write: &EndpointWrite) -> Result<A
             run(sql, &[&bytes!(app_id), &bytes!(endpoint_id), &due_at.as_millis()])?;
         }
         EndpointWrite::Redeliver { app_id, endpoint_id, which, at } => {
-            let (condition, value): (&str, &dyn ToSql) = match which {
-                Redelivery::One(delivery) => ("delivery_id = ?4", &bytes!(delivery)),
+            let (change, value): (&str, &dyn ToSql) = match which {
+                // It leaves its batch, which was another message.
+                Redelivery::One(delivery) => {
+                    (", batch_id = NULL WHERE delivery_id = ?4", &bytes!(delivery))
+                }
                 Redelivery::FailedSince(since) => {
-                    ("state = 'failed' AND attempted_at >= ?4", &since.as_millis())
+                    (" WHERE state = 'failed' AND attempted_at >= ?4", &since.as_millis())
                 }
             };
             let sql = format!(
-                "UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = ?3 \
-                 WHERE app_id = ?1 AND endpoint_id = ?2 AND {condition}"
+                "UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = ?3{change} \
+                 AND app_id = ?1 AND endpoint_id = ?2"
             );
             let ids = (bytes!(app_id), bytes!(endpoint_id));
             run(&sql, &[&ids.0, &ids.1, &at.as_millis(), value])?;
@@ -310,7 +305,7 @@ pub(super) fn replace(connection: &Connection, row: &EndpointRow) -> Result<()> 
 fn put(connection: &Connection, row: &EndpointRow, replaced: &[&str]) -> Result<()> {
     let sql = format!(
         "INSERT INTO endpoints ({ENDPOINT}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
-         ?12, ?13, ?14, ?15, ?16, ?17, ?18) ON CONFLICT (app_id, endpoint_id) DO UPDATE SET {}",
+         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) ON CONFLICT (app_id, endpoint_id) DO UPDATE SET {}",
         replacing(replaced)
     );
     connection
@@ -334,37 +329,46 @@ fn put(connection: &Connection, row: &EndpointRow, replaced: &[&str]) -> Result<
             row.disabled_at.map(Timestamp::as_millis),
             row.disabled_reason,
             row.due_at.as_millis(),
+            row.removals,
         ])
         .map(|_| ())
 }
 
-/// Removes the replies and errors from the deliveries of these events; returns how many had any.
+/// Removes the replies and errors from the deliveries of these events, and counts that, so that no
+/// worker writes a reply that it is just receiving.
 pub(super) fn forget_replies(
     connection: &Connection,
     app: AppId,
     events: &[EventId],
-) -> Result<usize> {
+) -> Result<()> {
+    let sql = "UPDATE endpoints SET removals = removals + 1 WHERE app_id = ?1";
+    if connection.prepare_cached(sql)?.execute([bytes!(app)])? == 0 {
+        return Ok(());
+    }
     let sql = "UPDATE deliveries SET reply = NULL, error = NULL WHERE app_id = ?1 \
          AND event_id = ?2 AND (reply IS NOT NULL OR error IS NOT NULL)";
     let mut forget = connection.prepare_cached(sql)?;
-    events.iter().map(|event| forget.execute(params![bytes!(app), bytes!(event)])).sum()
+    for event in events {
+        forget.execute(params![bytes!(app), bytes!(event)])?;
+    }
+    Ok(())
 }
 
-pub(super) fn put_delivery(connection: &Connection, row: &DeliveryRow) -> Result<()> {
+pub(super) fn put_deliveries(connection: &Connection, rows: &[DeliveryRow]) -> Result<()> {
     let sql = format!(
         "INSERT INTO deliveries ({DELIVERY}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
-         ?11, ?12, ?13) ON CONFLICT (app_id, endpoint_id, delivery_id) DO UPDATE SET {}",
+         ?11, ?12, ?13, ?14) ON CONFLICT (app_id, endpoint_id, delivery_id) DO UPDATE SET {}",
         replacing(&columns_after(DELIVERY, 3))
     );
-    connection
-        .prepare_cached(&sql)?
-        .execute(params![
+    let mut put = connection.prepare_cached(&sql)?;
+    for row in rows {
+        put.execute(params![
             bytes!(row.app_id),
             bytes!(row.endpoint_id),
             bytes!(row.delivery_id),
             bytes!(row.event_id),
             row.kind,
-            variant_name(&row.state)?,
+            row.state.as_str(),
             row.attempts,
             row.next_at.map(Timestamp::as_millis),
             row.attempted_at.as_millis(),
@@ -372,6 +376,8 @@ pub(super) fn put_delivery(connection: &Connection, row: &DeliveryRow) -> Result
             row.latency_millis,
             row.reply,
             row.error,
-        ])
-        .map(|_| ())
+            row.batch_id,
+        ])?;
+    }
+    Ok(())
 }

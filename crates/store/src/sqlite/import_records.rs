@@ -118,7 +118,9 @@ fn put(
         Record::SavedView(row) => people::put_saved_view(connection, row),
         Record::Event(row) => events::put(connection, row),
         Record::Endpoint(row) => endpoints::replace(connection, row),
-        Record::Delivery(row) => endpoints::put_delivery(connection, row),
+        Record::Delivery(row) => {
+            endpoints::put_deliveries(connection, std::slice::from_ref(&**row))
+        }
         Record::SinkPosition(row) => sinks::put(connection, row),
     };
     Ok(put?)

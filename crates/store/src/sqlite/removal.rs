@@ -250,7 +250,9 @@ impl ErasureBatch<'_> {
             forget_answers(connection, &response, self.mark, going)?;
             forget_consent(connection, response.app_id, response.response_id)?;
         } else {
+            let (app_id, events) = (response.app_id, events_of(response.response_id));
             rewrite(connection, &response.unassigned())?;
+            endpoints::forget_replies(connection, app_id, &events)?;
         }
         Ok(u64::from(is_theirs))
     }

@@ -55,6 +55,7 @@ pub(crate) fn failed(
         latency_millis: 1_234,
         reply: Some("try <later>".to_owned()),
         error: None,
+        batch_id: None,
     }
 }
 

@@ -95,6 +95,43 @@ async fn nothing_is_sent_about_an_endpoint_that_was_enabled_again() {
     assert!(inbox.take().is_empty());
 }
 
+/// Enabled and disabled again before anything was sent: only the last time is reported.
+#[tokio::test]
+async fn an_endpoint_that_was_disabled_twice_is_reported_once() {
+    let inbox = Arc::new(Inbox::default());
+    let (world, app, endpoint) = disabled(options(&inbox, 60)).await;
+    let handle = async || world.engine.app(&world.actor, Scope::Admin, app).await.unwrap();
+    let enabled = |enabled| EndpointPatch { enabled: Some(enabled), ..EndpointPatch::default() };
+    handle().await.change_endpoint(endpoint, &enabled(true)).await.unwrap();
+    world.clock.advance_millis(1_000);
+    let since = sluice_flow::time::Timestamp::from_millis(0);
+    handle().await.redeliver_failed(endpoint, since).await.unwrap();
+    while handle().await.endpoint(endpoint).await.unwrap().state != EndpointState::Disabled {
+        world.clock.advance_millis(500);
+        world.engine.upkeep().deliver_webhooks().await.unwrap();
+    }
+    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 2, "one for each of two people");
+    let mut to: Vec<String> = inbox.take().into_iter().map(|mail| mail.to).collect();
+    to.sort_unstable();
+    assert_eq!(to, ["all@mail.example", "owner@mail.example"]);
+}
+
+/// A person disabled it: the reason of the e-mail would be wrong.
+#[tokio::test]
+async fn nothing_is_sent_about_an_endpoint_that_a_person_disabled_in_the_meantime() {
+    let inbox = Arc::new(Inbox::default());
+    let (world, app, endpoint) = disabled(options(&inbox, 60)).await;
+    let handle = async || world.engine.app(&world.actor, Scope::Admin, app).await.unwrap();
+    for is_enabled in [true, false] {
+        world.clock.advance_millis(1_000);
+        let enabled = Some(is_enabled);
+        let patch = EndpointPatch { enabled, ..EndpointPatch::default() };
+        handle().await.change_endpoint(endpoint, &patch).await.unwrap();
+    }
+    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 0);
+    assert!(inbox.take().is_empty());
+}
+
 #[tokio::test]
 async fn without_a_mail_server_an_endpoint_is_disabled_all_the_same() {
     let (world, app, endpoint) = disabled(Options::default()).await;

@@ -1,20 +1,22 @@
 //! A slow receiver slows nobody else, settings change between two steps, and what matches nothing
 //! costs nothing.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sluice_engine::rows::{DeliveryState, Scope};
+use sluice_engine::rows::{Answers, DeliveryState, Scope};
 use sluice_engine::{AdminError, EndpointPatch, EndpointState};
 use sluice_flow::event::EventType;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::hooked::{Does, Hooked, URL};
+use crate::support::{UseCases as _, accepted, submission};
 
 /// Waits for a condition that background work brings about; time as the service sees it stands still.
-async fn becomes(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(super) async fn becomes(what: &str, mut is_so: impl FnMut() -> bool) {
     let waiting = async {
         while !is_so() {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -23,11 +25,12 @@ async fn becomes(what: &str, mut is_so: impl FnMut() -> bool) {
     assert!(tokio::time::timeout(Duration::from_secs(60), waiting).await.is_ok(), "{what}");
 }
 
-fn closed() -> Arc<Semaphore> {
+pub(super) fn closed() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(0))
 }
 
-/// More slow receivers than there are places for prompt ones.
+/// More slow receivers than there are places for prompt ones. All of them hang before the prompt one
+/// has something to receive: without leaving their places, not all of them would get a request.
 #[tokio::test]
 async fn a_slow_receiver_slows_nobody_else() {
     const SLOW: usize = 40;
@@ -39,20 +42,51 @@ async fn a_slow_receiver_slows_nobody_else() {
         it.receivers.script(url, &[Does::Until(Arc::clone(&gate), "late")]);
         it.endpoint(url, &[EventType::ResponseCreated]).await;
     }
-    it.endpoint(URL, &[EventType::ResponseCreated]).await;
-    for round in 1..=2 {
-        it.submit().await;
-        it.world.clock.advance_millis(500);
-        becomes("the prompt receiver is served", || it.receivers.got(URL).len() == round).await;
-    }
+    it.submit().await;
+    it.settle();
     let asked = || slow.iter().all(|url| it.receivers.got(url).len() == 1);
     becomes("every slow one has one request", asked).await;
+    it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    for round in 1..=3 {
+        it.submit().await;
+        it.settle();
+        becomes("the prompt receiver is served", || it.receivers.got(URL).len() == round).await;
+    }
+    assert!(asked(), "the slow ones got nothing more");
     gate.add_permits(10_000);
     becomes("they get everything in the end", || {
         it.world.clock.advance_millis(100);
-        slow.iter().all(|url| it.receivers.got(url).len() == 2)
+        slow.iter().all(|url| it.receivers.got(url).len() == 4)
     })
     .await;
+}
+
+/// The receivers answer when all of them have been asked, so that their work overlaps.
+#[tokio::test]
+async fn the_log_is_read_once_for_all_endpoints_of_an_app() {
+    const ENDPOINTS: usize = 12;
+    let it = Hooked::new().await;
+    let gate = closed();
+    let urls: Vec<String> =
+        (0..ENDPOINTS).map(|number| format!("https://n{number}.example/")).collect();
+    for (number, url) in urls.iter().enumerate() {
+        it.receivers.script(url, &[Does::Until(Arc::clone(&gate), "")]);
+        // Different types, and the same rows.
+        let types: [&[EventType]; 2] = [&[], &[EventType::ResponseCreated]];
+        it.endpoint(url, types[number % 2]).await;
+    }
+    it.pass(1).await;
+    let reads = || it.world.faults.log_reads.load(Ordering::SeqCst);
+    let before = reads();
+    it.submit().await;
+    it.settle();
+    let asked = || urls.iter().all(|url| it.receivers.got(url).len() == 1);
+    becomes("all are asked", asked).await;
+    assert!(reads() - before <= 3, "{} reads for {ENDPOINTS} endpoints", reads() - before);
+    gate.add_permits(10_000);
+    it.deliver().await;
+    let bodies = urls.iter().map(|url| it.receivers.got(url).remove(0));
+    assert_eq!(bodies.map(|body| body["id"].to_string()).collect::<HashSet<_>>().len(), 1);
 }
 
 #[tokio::test]
@@ -102,6 +136,27 @@ async fn events_that_match_nothing_cost_no_writes() {
 }
 
 #[tokio::test]
+async fn a_hundred_events_cost_one_read_and_one_write() {
+    const EVENTS: usize = 400;
+    let it = Hooked::new().await;
+    it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    it.pass(1).await;
+    for _ in 0..EVENTS {
+        it.submit().await;
+    }
+    let faults = &it.world.faults;
+    let cost =
+        || [&faults.webhook_writes, &faults.log_reads].map(|count| count.load(Ordering::SeqCst));
+    let before = cost();
+    it.world.clock.advance_millis(1_000);
+    it.until(URL, EVENTS).await;
+    // Four pages, the search for them, and taking the endpoint.
+    for (after, before) in cost().into_iter().zip(before) {
+        assert!(after - before <= 10, "{} for {EVENTS} events", after - before);
+    }
+}
+
+#[tokio::test]
 async fn a_wake_that_failed_or_was_skipped_is_tried_again() {
     let it = Hooked::new().await;
     it.endpoint(URL, &[EventType::ResponseCreated]).await;
@@ -142,6 +197,36 @@ async fn a_reply_about_a_response_that_was_deleted_meanwhile_is_not_kept() {
     };
     assert_eq!(reply(&gone), None);
     assert_eq!(reply(&kept).as_deref(), Some("you sent: quick"));
+}
+
+#[tokio::test]
+async fn a_reply_about_a_person_who_was_erased_meanwhile_is_not_kept() {
+    let it = Hooked::new().await;
+    let gate = closed();
+    it.receivers.script(URL, &[Does::Until(Arc::clone(&gate), "hello u-7")]);
+    let endpoint = it.endpoint(URL, &[EventType::ResponseCreated]).await;
+    let linked = async |user: &str| {
+        let mut body = submission(it.version);
+        body["respondentAnalyticsAdmission"] = "admitted".into();
+        body["identities"] = serde_json::json!([{"type": "userId", "value": user}]);
+        accepted(it.world.submit(&it.view, &body).await).response_id
+    };
+    let (gone, kept) = (linked("u-7").await, linked("u-8").await);
+    let stored = it.world.stored(it.flow).await;
+    let respondent = stored.iter().find(|row| row.response_id == gone).unwrap().respondent_id;
+    it.settle();
+    becomes("the first one is sent", || !it.receivers.got(URL).is_empty()).await;
+    let (engine, actor) = (&it.world.engine, &it.world.actor);
+    engine.erase_respondent(actor, respondent.unwrap(), Answers::Keep).await.unwrap();
+    gate.add_permits(10_000);
+    it.deliver().await;
+    let rows = it.deliveries(endpoint).await;
+    let reply = |response: sluice_flow::id::ResponseId| {
+        let row = rows.iter().find(|row| row.event_id.uuid() == response.uuid()).unwrap();
+        assert_eq!(row.state, DeliveryState::Delivered);
+        row.reply.clone()
+    };
+    assert_eq!((reply(gone), reply(kept).as_deref()), (None, Some("hello u-7")));
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use sluice_engine::{AppDetail, AppHandle, AppView, EndpointState, NewEndpoint, O
 use sluice_flow::event::EventType;
 use sluice_flow::event::filter::EventFilter;
 use sluice_flow::id::{EndpointId, FlowId};
+use sluice_store::EventStore as _;
 use tokio::sync::Semaphore;
 
 use crate::support::{World, accepted, submission};
@@ -51,6 +52,11 @@ impl Receivers {
     pub(crate) fn types(&self, url: &str) -> Vec<String> {
         let name = |body: Value| body["type"].as_str().unwrap().to_owned();
         self.got(url).into_iter().map(name).collect()
+    }
+
+    /// The body of a request, as it was signed.
+    pub(crate) fn body(&self, number: usize) -> Vec<u8> {
+        self.got.lock().unwrap()[number].1.body.to_vec()
     }
 
     pub(crate) fn header(&self, number: usize, name: &str) -> String {
@@ -96,6 +102,7 @@ impl WebhookSender for Receivers {
 
 pub(crate) struct Hooked {
     pub(crate) world: World,
+    key: MasterKey,
     pub(crate) receivers: Arc<Receivers>,
     pub(crate) app: AppDetail,
     pub(crate) view: Arc<AppView>,
@@ -115,13 +122,20 @@ pub(crate) fn options(receivers: &Arc<Receivers>, key: &MasterKey) -> Options {
 
 impl Hooked {
     pub(crate) async fn new() -> Self {
-        let receivers = Arc::new(Receivers::default());
-        let world = World::with(options(&receivers, &MasterKey::random())).await;
+        let (receivers, key) = (Arc::new(Receivers::default()), MasterKey::random());
+        let world = World::with(options(&receivers, &key)).await;
         let app = world.app().await;
         let flow = world.flow(&app).await.flow.flow_id;
         let version = world.publish(flow).await.flow_version_id;
         let view = world.view(&app).await;
-        Self { world, receivers, app, view, flow, version }
+        Self { world, key, receivers, app, view, flow, version }
+    }
+
+    /// The same on another server, after the first one was closed.
+    pub(crate) async fn restarted(self) -> Self {
+        let world = self.world.another_with(options(&self.receivers, &self.key)).await;
+        let view = world.view(&self.app).await;
+        Self { world, view, ..self }
     }
 
     pub(crate) async fn handle(&self) -> AppHandle {
@@ -140,6 +154,11 @@ impl Hooked {
     pub(crate) async fn submit(&self) -> String {
         let receipt = self.world.submit(&self.view, &submission(self.version)).await;
         accepted(receipt).response_id.to_string()
+    }
+
+    /// Lets as much time pass as is needed to read what was stored.
+    pub(crate) fn settle(&self) {
+        self.world.clock.advance_millis(self.world.faults.log_delay_millis() + 300);
     }
 
     /// Lets time pass, and delivers until nothing is due any more.

@@ -5,6 +5,7 @@ mod backlog;
 mod batches;
 mod fair;
 mod hooked;
+mod stopping;
 
 use serde_json::{Value, json};
 use sluice_engine::rows::{DeliveryState, Scope};

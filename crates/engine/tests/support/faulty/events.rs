@@ -55,7 +55,7 @@ impl EndpointStore for FaultyStore {
         self.webhook_writes.fetch_add(usize::from(!taken.is_empty()), Ordering::SeqCst);
         Ok(taken)
     }
-    async fn save_progress(&self, progress: Progress) -> StoreResult<Option<EndpointRow>> {
+    async fn save_progress(&self, progress: Progress) -> StoreResult<Saved> {
         self.webhook_writes.fetch_add(1, Ordering::SeqCst);
         self.inner.save_progress(progress).await
     }
@@ -76,9 +76,6 @@ impl EndpointStore for FaultyStore {
             return Ok(endpoints);
         }
         self.inner.wake_endpoints(endpoints, now).await
-    }
-    async fn forget_replies(&self, app: AppId, events: Vec<EventId>) -> StoreResult<()> {
-        self.inner.forget_replies(app, events).await
     }
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>> {
         self.inner.apps_with_endpoints().await

@@ -408,7 +408,7 @@ CREATE UNIQUE INDEX assets_by_digest ON assets (app_id, digest);
 
 -- Webhook endpoints. A table of the instance, as deliveries. secret, previous_secret: sealed. cursor: everything up to this event was sent, or waits in
 -- deliveries. failures: attempts that failed since one succeeded. due_at: when a worker is needed next.
--- leased_by, leased_until: the process that works on it.
+-- leased_by, leased_until: the process that works on it. removals: how often replies about responses of the app were removed.
 CREATE TABLE endpoints (
     app_id          uuid NOT NULL REFERENCES app_directory,
     endpoint_id     uuid NOT NULL,
@@ -428,6 +428,7 @@ CREATE TABLE endpoints (
     disabled_at     bigint,
     disabled_reason text,
     due_at          bigint NOT NULL,
+    removals        bigint NOT NULL,
     leased_by       uuid,
     leased_until    bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, endpoint_id)
@@ -449,6 +450,7 @@ CREATE TABLE deliveries (
     latency_millis bigint NOT NULL,
     reply          text,
     error          text,
+    batch_id       text,                     -- the id of the message that it shared with others
     PRIMARY KEY (app_id, endpoint_id, delivery_id),
     FOREIGN KEY (app_id, endpoint_id) REFERENCES endpoints ON DELETE CASCADE
 );

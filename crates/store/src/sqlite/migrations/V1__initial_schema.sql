@@ -337,7 +337,7 @@ CREATE TABLE events (
 
 -- Webhook endpoints. secret, previous_secret: sealed. cursor: everything up to this event was sent, or waits in
 -- deliveries. failures: attempts that failed since one succeeded. due_at: when a worker is needed next.
--- leased_by, leased_until: the process that works on it.
+-- leased_by, leased_until: the process that works on it. removals: how often replies about responses of the app were removed.
 CREATE TABLE endpoints (
     app_id          BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
     endpoint_id     BLOB NOT NULL CHECK (length(endpoint_id) = 16),
@@ -357,6 +357,7 @@ CREATE TABLE endpoints (
     disabled_at     INTEGER,
     disabled_reason TEXT,
     due_at          INTEGER NOT NULL,
+    removals        INTEGER NOT NULL,
     leased_by       BLOB,
     leased_until    INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, endpoint_id)
@@ -378,6 +379,7 @@ CREATE TABLE deliveries (
     latency_millis INTEGER NOT NULL,
     reply          TEXT,
     error          TEXT,
+    batch_id       TEXT,                     -- the id of the message that it shared with others
     PRIMARY KEY (app_id, endpoint_id, delivery_id),
     FOREIGN KEY (app_id, endpoint_id) REFERENCES endpoints ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
