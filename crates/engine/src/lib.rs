@@ -111,7 +111,7 @@ pub use apps::{AppDetail, AppPatch, LimitsPatch};
 pub use audit::AuditEntry;
 pub use audit_action::AuditAction;
 pub use closing::ClosingState;
-pub use drafts::{Draft, Editing, Saved};
+pub use drafts::{Draft, Editing, Saved, draft_tag};
 pub use encoded_body::EncodedBody;
 pub use engine::{Engine, Options};
 pub use flow_search::{FoundFlow, FoundFlows, SEARCHED_FLOWS_MAX};

@@ -33,6 +33,8 @@ pub struct ExportFormat {
     pub values_as: ValuesAs,
     /// Whether the file lists the questions and options of every version.
     pub has_codebook: bool,
+    /// Whether a file of new responses ends with a line that says where the next one starts.
+    pub has_next_line: bool,
     /// How a client can count the responses in it while it arrives.
     pub lines: Option<LineFormat>,
     pub(super) new_writer: fn(Columns) -> Result<Box<dyn FormatWriter>, ExportFailed>,

@@ -23,6 +23,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     has_columns: false,
     values_as: ValuesAs::Ids,
     has_codebook: false,
+    has_next_line: true,
     lines: Some(LineFormat { has_header: false, has_quotes: false }),
     new_writer: |columns| Ok(Box::new(Jsonl { columns })),
 };

@@ -43,6 +43,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     has_columns: true,
     values_as: ValuesAs::Ids,
     has_codebook: false,
+    has_next_line: false,
     lines: None,
     new_writer: |columns| Ok(Box::new(Parquet::new(columns)?)),
 };
