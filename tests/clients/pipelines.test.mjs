@@ -48,7 +48,7 @@ async function submit(version, answers) {
 
 /** How many responses the files of a folder have, as DuckDB reads them. */
 async function saved() {
-  const count = "import duckdb, glob; print(duckdb.sql(\"SELECT count(*) FROM read_parquet('parquet/*/*.parquet', union_by_name = true)\").fetchone()[0]"
+  const count = "import duckdb, glob; print(duckdb.sql(\"SELECT count(*) FROM read_parquet('parquet/*/*.parquet', union_by_name = true)\").fetchall()[0][0]"
     + " if glob.glob('parquet/*/*.parquet') else 0)";
   return Number((await run(PYTHON, ["-c", count], { cwd: folder })).stdout);
 }

@@ -30,7 +30,7 @@ mod tags;
 mod xlsx;
 
 pub(crate) use self::csv::without_formulas;
-pub use self::format::{ExportFormat, LineFormat, ValuesAs};
+pub use self::format::{ExportFormat, Followed, LineFormat, ValuesAs};
 pub(crate) use self::labels::AnswerLabels;
 
 use std::sync::Arc;

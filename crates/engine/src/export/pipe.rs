@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::chosen::ChosenColumns;
 use super::columns::Columns;
-use super::format::{ExportFormat, FormatWriter, ValuesAs};
+use super::format::{ExportFormat, Followed, FormatWriter, ValuesAs};
 use super::outlet::{Outlet, Piece};
 use super::span::SpanRead;
 use super::tags::TagNames;
@@ -122,7 +122,8 @@ pub(super) fn start(
     // The reader may wait for the store, and the writer for the reader, so the reader must be the
     // one that notices when the client is gone.
     let taken = pieces.clone();
-    let until = source.span.as_ref().map(SpanRead::until).filter(|_| format.has_next_line);
+    let has_next_line = format.followed == Some(Followed::Lines);
+    let until = source.span.as_ref().map(SpanRead::until).filter(|_| has_next_line);
     let next_line = until.map(|until| format!("{{\"next\":\"{until}\"}}\n"));
     tokio::spawn(async move {
         tokio::select! {

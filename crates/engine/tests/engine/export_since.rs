@@ -11,7 +11,7 @@ use sluice_engine::export::{ExportAs, ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::rows::Scope;
 use sluice_flow::id::FlowId;
 use sluice_flow::time::Timestamp;
-use support::{UseCases as _, World, accepted, submission};
+use support::{World, accepted, submission};
 
 /// How long a test waits until everything that was stored can be read.
 const READABLE_MAX: Duration = Duration::from_secs(30);

@@ -9,7 +9,7 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sluice_engine::export::ExportFormat;
+use sluice_engine::export::{ExportFormat, FORMATS, Followed};
 use sluice_flow::time::{Day, Timestamp};
 
 use crate::args::ExportArgs;
@@ -22,14 +22,17 @@ const PART: &str = ".part";
 
 /// The format of a followed export: one that can be continued in further files.
 pub(super) fn format(args: &ExportArgs) -> Result<&'static ExportFormat, Failure> {
-    let default = ExportFormat::named("jsonl");
-    match args.format.or(default) {
-        Some(format) if matches!(format.name, "jsonl" | "parquet") => Ok(format),
-        _ => Err(Failure::usage(
-            "--follow writes JSON Lines or Parquet",
-            "choose --format jsonl or --format parquet",
-        )),
-    }
+    let default = || FORMATS.iter().copied().find(|it| it.followed == Some(Followed::Lines));
+    let chosen = args.format.or_else(default).filter(|format| format.followed.is_some());
+    chosen.ok_or_else(|| {
+        let can: Vec<_> = FORMATS.iter().filter(|it| it.followed.is_some()).collect();
+        let labels: Vec<&str> = can.iter().map(|format| format.label).collect();
+        let flags: Vec<String> = can.iter().map(|it| format!("--format {}", it.name)).collect();
+        Failure::usage(
+            format!("--follow writes {}", labels.join(" or ")),
+            format!("choose {}", flags.join(" or ")),
+        )
+    })
 }
 
 /// What the folder has, and up to where.
@@ -51,7 +54,7 @@ pub(super) struct Position {
 pub(super) struct Folder {
     path: PathBuf,
     position: Position,
-    appends: bool,
+    format: &'static ExportFormat,
     /// Held as long as the command runs.
     _lock: File,
 }
@@ -70,7 +73,7 @@ impl Folder {
     pub(super) fn open(
         path: &Path,
         flow: &str,
-        format: &ExportFormat,
+        format: &'static ExportFormat,
         query: &[(String, String)],
     ) -> Result<Self, Failure> {
         let failed = |error: io::Error| cannot_write(path, &error);
@@ -116,8 +119,7 @@ impl Folder {
                 "give the same flow and options, or choose another folder",
             ));
         }
-        let appends = format.name == "jsonl";
-        let folder = Self { path: path.to_owned(), position, appends, _lock: lock };
+        let folder = Self { path: path.to_owned(), position, format, _lock: lock };
         if is_new {
             folder.write_position(&new).map_err(failed)?;
         }
@@ -140,7 +142,7 @@ impl Folder {
     /// lines.
     pub(super) fn keep(&mut self, batch: Batch, next: Timestamp) -> Result<Option<u64>, Failure> {
         let part = batch.part.clone();
-        let kept = if self.appends { self.append(batch, next) } else { self.add(batch, next) };
+        let kept = if self.appends() { self.append(batch, next) } else { self.add(batch, next) };
         let kept = kept.map_err(|error| cannot_write(&self.path, &error));
         let _gone = fs::remove_file(part);
         kept
@@ -184,15 +186,26 @@ impl Folder {
         let folder = self.path.join(batch.day.to_string());
         fs::create_dir_all(&folder)?;
         batch.file.sync_all()?;
-        fs::rename(&batch.part, folder.join(part_name(batch.after)))?;
+        fs::rename(&batch.part, folder.join(self.part_name(batch.after)))?;
         sync_folder(&folder)?;
         sync_folder(&self.path)?;
         self.save_position(next, Some(batch.day), 0)?;
         Ok(None)
     }
 
+    /// `101500123` and the ending for a batch that starts at 10:15:00.123.
+    fn part_name(&self, after: Timestamp) -> String {
+        let time: String = after.to_string().chars().skip_while(|it| *it != 'T').collect();
+        let digits: String = time.chars().filter(char::is_ascii_digit).collect();
+        format!("{digits}.{}", self.format.extension)
+    }
+
+    fn appends(&self) -> bool {
+        self.format.followed == Some(Followed::Lines)
+    }
+
     fn lines_of(&self, day: Day) -> PathBuf {
-        self.path.join(format!("{day}.jsonl"))
+        self.path.join(format!("{day}.{}", self.format.extension))
     }
 
     /// Removes what was written after the position.
@@ -201,9 +214,9 @@ impl Folder {
         remove_if_there(&self.path.join(format!("{POSITION}{PART}")))?;
         let Position { after, day, bytes, .. } = &self.position;
         let Some(after) = after else { return self.remove_all() };
-        if !self.appends {
+        if !self.appends() {
             let folder = self.path.join(after.day().to_string());
-            return remove_if_there(&folder.join(part_name(*after)));
+            return remove_if_there(&folder.join(self.part_name(*after)));
         }
         let path = self.lines_of(after.day());
         if *day == Some(after.day()) {
@@ -222,7 +235,8 @@ impl Folder {
         for entry in fs::read_dir(&self.path)? {
             let path = entry?.path();
             let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-            let day = name.strip_suffix(".jsonl").unwrap_or(name).parse::<Day>();
+            let ending = format!(".{}", self.format.extension);
+            let day = name.strip_suffix(&ending).unwrap_or(name).parse::<Day>();
             if day.is_err() {
                 continue;
             }
@@ -254,13 +268,6 @@ impl Batch {
     pub(super) fn write(&mut self, piece: &[u8]) -> Result<(), Failure> {
         self.file.write_all(piece).map_err(|error| cannot_write(&self.part, &error))
     }
-}
-
-/// `101500123.parquet` for a batch that starts at 10:15:00.123.
-fn part_name(after: Timestamp) -> String {
-    let time: String = after.to_string().chars().skip_while(|it| *it != 'T').collect();
-    let digits: String = time.chars().filter(char::is_ascii_digit).collect();
-    format!("{digits}.parquet")
 }
 
 fn read_position(folder: &Path) -> Result<Option<Position>, Failure> {
@@ -314,8 +321,15 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn open(path: &Path, format: &str) -> Result<Folder, Failure> {
-        Folder::open(path, "fl_1", ExportFormat::named(format).unwrap(), &[])
+    fn open(path: &Path, followed: Followed) -> Result<Folder, Failure> {
+        let format = FORMATS.iter().find(|it| it.followed == Some(followed)).unwrap();
+        Folder::open(path, "fl_1", format, &[])
+    }
+
+    /// The path of a file, with the ending of its format.
+    fn file(folder: &Path, name: &str, followed: Followed) -> PathBuf {
+        let format = FORMATS.iter().find(|it| it.followed == Some(followed)).unwrap();
+        folder.join(format!("{name}.{}", format.extension))
     }
 
     fn saved(
@@ -338,12 +352,12 @@ mod tests {
     fn lines_are_appended_and_what_was_written_after_the_position_is_cut() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("out");
-        let read = |day: &str| fs::read_to_string(path.join(format!("{day}.jsonl"))).unwrap();
+        let read = |day: &str| fs::read_to_string(file(&path, day, Followed::Lines)).unwrap();
         // The first batch was interrupted.
-        drop(open(&path, "jsonl").unwrap());
-        fs::write(path.join("2026-11-17.jsonl"), "half").unwrap();
-        let mut folder = open(&path, "jsonl").unwrap();
-        assert!(!path.join("2026-11-17.jsonl").exists());
+        drop(open(&path, Followed::Lines).unwrap());
+        fs::write(file(&path, "2026-11-17", Followed::Lines), "half").unwrap();
+        let mut folder = open(&path, Followed::Lines).unwrap();
+        assert!(!file(&path, "2026-11-17", Followed::Lines).exists());
         assert_eq!(
             saved(&mut folder, ONE, &format!("{{\"a\":1}}\n{{\"a\":2}}\n{NEXT}"), TWO).unwrap(),
             Some(2)
@@ -354,36 +368,40 @@ mod tests {
         assert_eq!(read("2026-11-17"), "{\"a\":1}\n{\"a\":2}\n");
         drop(folder);
         // Killed between the lines and the position.
-        fs::write(path.join("2026-11-17.jsonl"), "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n{\"a").unwrap();
+        fs::write(
+            file(&path, "2026-11-17", Followed::Lines),
+            "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n{\"a",
+        )
+        .unwrap();
         fs::write(path.join(PART), "half").unwrap();
-        let mut folder = open(&path, "jsonl").unwrap();
+        let mut folder = open(&path, Followed::Lines).unwrap();
         assert_eq!(read("2026-11-17"), "{\"a\":1}\n{\"a\":2}\n");
         assert_eq!(folder.position().after, Some(at(TWO)));
         assert!(!path.join(PART).exists());
         saved(&mut folder, TWO, &format!("{{\"a\":3}}\n{NEXT}"), MIDNIGHT).unwrap();
         drop(folder);
         // The same with the first lines of another day.
-        fs::write(path.join("2026-11-18.jsonl"), "{\"a\":4}\n").unwrap();
-        let mut folder = open(&path, "jsonl").unwrap();
-        assert!(!path.join("2026-11-18.jsonl").exists());
+        fs::write(file(&path, "2026-11-18", Followed::Lines), "{\"a\":4}\n").unwrap();
+        let mut folder = open(&path, Followed::Lines).unwrap();
+        assert!(!file(&path, "2026-11-18", Followed::Lines).exists());
         folder.advance(at(MIDNIGHT).day(), at("2026-11-18T01:00:00.000Z")).unwrap();
         drop(folder);
-        open(&path, "jsonl").unwrap();
+        open(&path, Followed::Lines).unwrap();
         assert_eq!(read("2026-11-17"), "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
     }
 
     #[test]
     fn a_repeated_batch_replaces_its_parquet_file() {
         let home = tempfile::tempdir().unwrap();
-        let mut folder = open(home.path(), "parquet").unwrap();
+        let mut folder = open(home.path(), Followed::Files).unwrap();
         saved(&mut folder, ONE, "first", TWO).unwrap();
         drop(folder);
         let (first, second) = (
-            home.path().join("2026-11-17/100000000.parquet"),
-            home.path().join("2026-11-17/110000000.parquet"),
+            file(home.path(), "2026-11-17/100000000", Followed::Files),
+            file(home.path(), "2026-11-17/110000000", Followed::Files),
         );
         fs::write(&second, "from a round without its position").unwrap();
-        let mut folder = open(home.path(), "parquet").unwrap();
+        let mut folder = open(home.path(), Followed::Files).unwrap();
         assert!(first.exists() && !second.exists());
         saved(&mut folder, TWO, "second", MIDNIGHT).unwrap();
         assert_eq!(fs::read_to_string(&second).unwrap(), "second");
@@ -392,17 +410,23 @@ mod tests {
     #[test]
     fn a_folder_belongs_to_one_command_and_one_flow() {
         let home = tempfile::tempdir().unwrap();
-        let mut folder = open(home.path(), "jsonl").unwrap();
-        assert!(open(home.path(), "jsonl").unwrap_err().to_string().contains("another command"));
+        let mut folder = open(home.path(), Followed::Lines).unwrap();
+        assert!(
+            open(home.path(), Followed::Lines).unwrap_err().to_string().contains("another command")
+        );
         saved(&mut folder, ONE, NEXT, TWO).unwrap();
         drop(folder);
-        let other = open(home.path(), "parquet").unwrap_err().to_string();
-        assert!(other.contains("has the responses of fl_1 as jsonl"), "{other}");
+        let other = open(home.path(), Followed::Files).unwrap_err().to_string();
+        assert!(other.contains("has the responses of fl_1 as "), "{other}");
         let foreign = tempfile::tempdir().unwrap();
-        fs::write(foreign.path().join("2026-11-17.jsonl"), "mine").unwrap();
-        assert!(open(foreign.path(), "jsonl").unwrap_err().to_string().contains("new folder"));
-        assert!(foreign.path().join("2026-11-17.jsonl").exists());
+        fs::write(file(foreign.path(), "2026-11-17", Followed::Lines), "mine").unwrap();
+        assert!(
+            open(foreign.path(), Followed::Lines).unwrap_err().to_string().contains("new folder")
+        );
+        assert!(file(foreign.path(), "2026-11-17", Followed::Lines).exists());
         fs::write(home.path().join(POSITION), "{").unwrap();
-        assert!(open(home.path(), "jsonl").unwrap_err().to_string().contains("cannot be read"));
+        assert!(
+            open(home.path(), Followed::Lines).unwrap_err().to_string().contains("cannot be read")
+        );
     }
 }
