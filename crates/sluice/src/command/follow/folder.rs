@@ -285,10 +285,12 @@ fn read_position(folder: &Path) -> Result<Option<Position>, Failure> {
     })
 }
 
-/// Whether the folder has anything besides the lock.
+/// Whether the folder has anything besides the lock and an unfinished position.
 fn has_files(folder: &Path) -> io::Result<bool> {
+    let own = [LOCK.to_owned(), format!("{POSITION}{PART}")];
     for entry in fs::read_dir(folder)? {
-        if entry?.file_name() != LOCK {
+        let name = entry?.file_name();
+        if !own.iter().any(|it| name == it.as_str()) {
             return Ok(true);
         }
     }
@@ -353,7 +355,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("out");
         let read = |day: &str| fs::read_to_string(file(&path, day, Followed::Lines)).unwrap();
-        // The first batch was interrupted.
+        // The first position was interrupted, then the first batch.
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("position.json.part"), "{").unwrap();
         drop(open(&path, Followed::Lines).unwrap());
         fs::write(file(&path, "2026-11-17", Followed::Lines), "half").unwrap();
         let mut folder = open(&path, Followed::Lines).unwrap();
