@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::{HeaderValue, header};
 use serde::Serialize;
 use serde_json::Value;
 use sluice_engine::Engine;
@@ -14,7 +15,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::reply::{self, BodyErrors, CommonErrors, FaultOut, Problem, Reply};
-use super::request::{Body, PathParam};
+use super::request::{Body, IfMatch, PathParam};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(get, put))
@@ -24,13 +25,16 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
-    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC",
+    "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "tag": "7c1b9e0f52d84a36b1c0a9e4",
     "definition": {"title": "How are we doing?", "questions": []},
     "faults": [{"pointer": "/questions", "message": "must have at least one question"}]
 }))]
 struct Draft {
     #[schema(value_type = String)]
     flow_version_id: FlowVersionId,
+    /// Identifies exactly this draft: `If-Match` of the next save, or of the publish. Also in the
+    /// header `ETag`.
+    tag: String,
     /// As it was sent.
     #[schema(value_type = Object)]
     definition: Value,
@@ -42,6 +46,7 @@ impl From<sluice_engine::Draft> for Draft {
     fn from(draft: sluice_engine::Draft) -> Self {
         Self {
             flow_version_id: draft.flow_version_id,
+            tag: draft.tag,
             definition: draft.definition,
             faults: draft.faults.into_iter().map(FaultOut::from).collect(),
         }
@@ -66,18 +71,19 @@ async fn get(
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
-    reply::ok(Draft::from(engine.flow(&actor, Scope::Read, flow).await?.draft().await?))
+    tagged(engine.flow(&actor, Scope::Read, flow).await?.draft().await?)
 }
 
 /// Save the draft
 ///
 /// The body is a definition (`/schemas/definition.json`). It may still have faults: they are
 /// returned, and only publishing requires that there are none. After a publish this opens a new
-/// draft.
+/// draft. With `If-Match` it is saved only if the flow's `draftTag` is still this one; without it,
+/// whatever is there is replaced.
 #[utoipa::path(
     put, path = "/flows/{flowId}/draft", operation_id = "putDraft", tag = "Drafts",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
+    params(("flowId" = String, Path), ("If-Match" = Option<String>, Header, description = "The flow's `draftTag`, in quotes")),
     request_body(content = Object, description = "A definition", example = json!({
         "title": "How are we doing?",
         "questions": [
@@ -88,7 +94,7 @@ async fn get(
     responses(
         (status = 200, description = "The draft", body = Draft),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_archived`; `draft_changed`: the tag in `If-Match` is not the current one", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -96,9 +102,20 @@ async fn put(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
+    IfMatch(seen): IfMatch,
     Body(definition): Body<Value>,
 ) -> Reply {
-    reply::ok(Draft::from(
-        engine.flow(&actor, Scope::Write, flow).await?.put_draft(definition).await?,
-    ))
+    let flow = engine.flow(&actor, Scope::Write, flow).await?;
+    tagged(match seen {
+        Some(tag) => flow.put_draft_seen(definition, &tag).await?,
+        None => flow.put_draft(definition).await?,
+    })
+}
+
+/// The draft, with its tag as `ETag`.
+fn tagged(draft: sluice_engine::Draft) -> Reply {
+    let tag = format!("\"{}\"", draft.tag);
+    let mut reply = reply::ok(Draft::from(draft))?;
+    reply.headers_mut().extend(HeaderValue::from_str(&tag).ok().map(|tag| (header::ETAG, tag)));
+    Ok(reply)
 }

@@ -35,14 +35,15 @@ struct ExportQuery {
     #[serde(default, deserialize_with = "values")]
     values: Option<ValuesAs>,
     /// Only these columns, in this order, separated by commas: names as in the file with IDs, but
-    /// `answer.QUESTION` for a question, and `tags` for all tags that are not named. `,` and `\` in a
-    /// name are escaped with `\`. Without it, all columns.
+    /// `answer.QUESTION` for a question, and `tags` for all tags that are not named. `,` and `\` in
+    /// a name are escaped with `\`. Without it, all columns.
     #[serde(default, deserialize_with = "columns")]
     #[param(value_type = Option<String>)]
     columns: Option<Vec<String>>,
-    /// Only those after this `responseId`: the last one of the export before, to continue it.
+    /// Only what is new: the cursor that the export before returned in `X-Next-Cursor`, a time (RFC
+    /// 3339; any early time to begin). Or a `responseId`: only those with a later ID.
     #[param(value_type = Option<String>)]
-    after: Option<ResponseId>,
+    after: Option<After>,
     /// Only those to this `flowVersionId`.
     #[param(value_type = Option<String>)]
     version: Option<FlowVersionId>,
@@ -57,6 +58,23 @@ struct ExportQuery {
     admission: Option<Admission>,
     /// Only those whose texts contain all of these words, ignoring case.
     search: Option<String>,
+}
+
+/// Where an export starts.
+#[derive(Debug)]
+enum After {
+    Cursor(Timestamp),
+    Response(ResponseId),
+}
+
+impl<'de> Deserialize<'de> for After {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let response = text.parse().map(Self::Response).ok();
+        response.or_else(|| text.parse().map(Self::Cursor).ok()).ok_or_else(|| {
+            serde::de::Error::custom("must be the cursor of an export, or a responseId")
+        })
+    }
 }
 
 fn format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static ExportFormat, D::Error> {
@@ -82,12 +100,18 @@ fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Stri
 /// Over all its versions, oldest first, streamed as it is generated. The filters are those of the
 /// list. `X-Total-Count` is the number of responses, if it is known. A reply that is cut off is
 /// incomplete: ask again. The audit log records the export.
+///
+/// With a cursor in `after` the file has only the responses that became readable since, each in
+/// exactly one export of a chain: `X-Next-Cursor` is the cursor for the next one, and so is the
+/// last line of JSON Lines, `{"next":"…"}`. With `to` a part ends there at the latest.
+/// `X-Total-Count: 0` means that there is nothing new.
 #[utoipa::path(
     get, path = "/flows/{flowId}/export", operation_id = "exportResponses", tag = "Responses",
     security(("adminToken" = ["export"])),
     params(("flowId" = String, Path), ExportQuery, FilterParams),
     responses(
-        (status = 200, description = "The file", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 200, description = "The file", content_type = "application/octet-stream", body = Vec<u8>,
+            headers(("X-Next-Cursor" = String, description = "With a cursor in `after`: the next cursor"))),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_exports`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
@@ -100,8 +124,12 @@ async fn export(
     FilteredQuery { query, tags, answers }: FilteredQuery<ExportQuery>,
 ) -> Reply {
     let values = query.values.unwrap_or(query.format.values_as);
-    let exported_as =
-        ExportAs { format: query.format, values, columns: query.columns, after: query.after };
+    let (after, since) = match query.after {
+        None => (None, None),
+        Some(After::Response(id)) => (Some(id), None),
+        Some(After::Cursor(since)) => (None, Some(since)),
+    };
+    let exported_as = ExportAs { format: query.format, values, columns: query.columns, after };
     let filter = ResponseFilter {
         version: query.version,
         from: query.from,
@@ -111,7 +139,11 @@ async fn export(
         answers,
         search: query.search,
     };
-    reply::file(engine.flow(&actor, Scope::Export, flow).await?.export(exported_as, &filter).await?)
+    let flow = engine.flow(&actor, Scope::Export, flow).await?;
+    reply::file(match since {
+        Some(since) => flow.export_since(exported_as, &filter, since).await?,
+        None => flow.export(exported_as, &filter).await?,
+    })
 }
 
 /// Get the codebook of a flow

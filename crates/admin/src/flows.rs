@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_engine::branding::design_of;
 use sluice_engine::rows::{FlowState, Page, Scope};
-use sluice_engine::{Actor, AdminError, AdminResult, ClosingState, Engine};
+use sluice_engine::{Actor, AdminError, AdminResult, ClosingState, Engine, draft_tag};
 use sluice_flow::closing::ALL;
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
@@ -48,6 +48,11 @@ struct NewFlow {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Object, required = false)]
     definition: Option<Value>,
+    /// The name by which flow files refer to it: 1 to 64 letters a to z, digits, hyphens and dots,
+    /// unique in the app.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = String, required = false)]
+    key: Option<String>,
 }
 
 impl NewFlow {
@@ -101,6 +106,10 @@ struct FlowPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<DesignPatch>, required = false)]
     design: Option<Option<DesignPatch>>,
+    /// The name by which flow files refer to it; null for none.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, required = false)]
+    key: Option<Option<String>>,
 }
 
 /// How many responses that satisfy a condition are accepted.
@@ -127,7 +136,8 @@ struct Counted {
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
     "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB", "appId": "app_01KA2VgdPrWYDVgYy3wLpA",
-    "name": "Product feedback", "kind": "survey", "labels": ["product"], "draft": null,
+    "name": "Product feedback", "kind": "survey", "key": "product-feedback", "labels": ["product"],
+    "draft": null, "draftTag": "7c1b9e0f52d84a36b1c0a9e4",
     "published": {
         "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "number": 1,
         "publishedAt": "2026-11-15T02:00:00.000Z"
@@ -151,11 +161,18 @@ pub(super) struct Flow {
     name: String,
     #[schema(schema_with = schema::kind)]
     kind: Kind,
+    /// The name by which flow files refer to it; null if it has none.
+    #[schema(required = true)]
+    key: Option<String>,
     /// Words by which authors find it.
     labels: Vec<String>,
     /// What an author edits; null after a publish, until the next edit.
     #[schema(required = true)]
     draft: Option<DraftRef>,
+    /// Identifies what an editor starts from: the draft, or the published definition if there is no
+    /// draft. Send it as `If-Match` when you save or publish the draft, so that nothing that
+    /// someone else saved meanwhile is lost.
+    draft_tag: String,
     /// The version that new respondents get; null if none is published.
     #[schema(required = true)]
     published: Option<PublishedRef>,
@@ -205,6 +222,7 @@ struct LiveWindow {
 
 impl Flow {
     fn new(state: FlowState, ClosingState { closing, counts }: ClosingState) -> Self {
+        let draft_tag = draft_tag(&state);
         let draft = state.draft.map(|draft| DraftRef { flow_version_id: draft.flow_version_id });
         let published = state.current.map(|version| PublishedRef {
             flow_version_id: version.flow_version_id,
@@ -218,8 +236,10 @@ impl Flow {
             app_id: state.flow.app_id,
             name: state.flow.name,
             kind: state.flow.kind,
+            key: state.flow.key,
             labels: state.flow.labels,
             draft,
+            draft_tag,
             published,
             live_window: LiveWindow { starts_at, ends_at },
             grace_window_seconds: state.flow.grace_window_seconds,
@@ -258,6 +278,8 @@ struct ListQuery {
     after: Option<FlowId>,
     /// Only those with exactly this label.
     label: Option<String>,
+    /// Only the one with this key.
+    key: Option<String>,
 }
 
 /// Make a flow
@@ -271,6 +293,7 @@ struct ListQuery {
     responses(
         (status = 201, description = "The flow", body = Flow),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`key_taken`: another flow of the app has this key", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -281,8 +304,13 @@ async fn create(
     Body(new): Body<Value>,
 ) -> Reply {
     let new = NewFlow::read(new)?;
-    let new = sluice_engine::NewFlow { name: new.name, kind: new.kind, definition: new.definition };
-    let made = engine.app(&actor, Scope::Write, app).await?.create_flow(&new).await?;
+    let NewFlow { name, kind, definition, key } = new;
+    let new = sluice_engine::NewFlow { name, kind, definition };
+    let app = engine.app(&actor, Scope::Write, app).await?;
+    let made = match &key {
+        Some(key) => app.create_keyed_flow(&new, key).await?,
+        None => app.create_flow(&new).await?,
+    };
     reply::created(Flow::new(made, ClosingState::default()))
 }
 
@@ -308,7 +336,17 @@ async fn list(
 ) -> Reply {
     let page = Page { after: query.after, limit: query.limit.and_one() };
     let app = engine.app(&actor, Scope::Read, app).await?;
-    let found = app.list_flows(query.label, page).await?;
+    let found = match &query.key {
+        None => app.list_flows(query.label, page).await?,
+        Some(key) => {
+            let found = app.flow_by_key(key).await?.into_iter();
+            let has_label = |it: &FlowState| {
+                query.label.as_ref().is_none_or(|label| it.flow.labels.contains(label))
+            };
+            let is_after = |it: &FlowState| query.after.is_none_or(|after| it.flow.flow_id > after);
+            found.filter(|it| has_label(it) && is_after(it)).collect()
+        }
+    };
     let limits = app.closing_of_flows(&found).await?;
     let flows = found.into_iter().zip(limits).map(|(state, it)| Flow::new(state, it)).collect();
     reply::ok(List::new(flows, query.limit, |flow: &Flow| flow.flow_id.to_string()))
@@ -346,7 +384,7 @@ async fn get(
     responses(
         (status = 200, description = "The flow as it is now", body = Flow),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_archived`, `key_taken`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -358,6 +396,7 @@ async fn update(
 ) -> Reply {
     let patch = sluice_engine::FlowPatch {
         name: patch.name,
+        key: patch.key,
         live_window: patch.live_window,
         grace_window_seconds: patch.grace_window_seconds.map(|grace| grace.map(u32::from)),
         close_after: patch.close_after.map(|limit| limit_of(&limit)),

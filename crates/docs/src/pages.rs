@@ -51,7 +51,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { title: "Start", pages: &[page!("", "README.md"), page!("start"), page!("concepts")] },
     Group {
         title: "Write flows",
-        pages: &[page!("flows"), page!("question-types"), page!("console")],
+        pages: &[page!("flows"), page!("question-types"), page!("flows-as-code"), page!("console")],
     },
     Group {
         title: "Collect answers",

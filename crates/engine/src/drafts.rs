@@ -5,7 +5,8 @@
 //!
 //! Several people, or several tabs, may edit at once. An editor sends the [`tag`](Editing::tag) of
 //! the state that it started from, and learns if something else was saved since; nothing is merged
-//! or overwritten silently. A save without a tag, as in the admin API, replaces the current draft.
+//! or overwritten silently. A save without a tag, which the admin API allows, replaces the current
+//! draft.
 
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ use crate::flows::new_draft;
 use crate::handle::FlowHandle;
 use crate::shown_images::missing_images;
 
+/// The error code for changing a draft that was changed since the author saw it.
+pub(crate) const DRAFT_CHANGED: &str = "draft_changed";
 /// The number of hexadecimal digits of the hash that form a tag.
 const TAG_DIGITS: usize = 24;
 /// An editor saves every few seconds; saves within this time share one entry in the audit log.
@@ -37,6 +40,8 @@ pub struct Draft {
     pub flow_version_id: FlowVersionId,
     pub definition: Value,
     pub faults: Vec<Fault>,
+    /// Identifies exactly this draft.
+    pub tag: String,
 }
 
 /// What an editor starts from: the draft, or the published version if there is no draft.
@@ -66,7 +71,8 @@ impl FlowHandle {
         let draft = self.draft.as_ref().ok_or(AdminError::NotFound(Missing::Draft))?;
         let definition = read(draft)?;
         let faults = self.all_faults(&definition).await?;
-        Ok(Draft { flow_version_id: draft.flow_version_id, definition, faults })
+        let tag = tag(&draft.definition);
+        Ok(Draft { flow_version_id: draft.flow_version_id, definition, faults, tag })
     }
 
     /// Replaces the draft, or creates one if the last was published.
@@ -76,7 +82,18 @@ impl FlowHandle {
         let saving = |core: &Core, state: &FlowState| Ok(self.saving(core, state, &text));
         let id = self.change(Scope::Write, saving).await?;
         let faults = self.all_faults(&definition).await?;
-        Ok(Draft { flow_version_id: id, definition, faults })
+        Ok(Draft { flow_version_id: id, definition, faults, tag: tag(&text) })
+    }
+
+    /// The same if the current state has this tag, which the author has seen; otherwise a conflict.
+    pub async fn put_draft_seen(&self, definition: Value, tag: &str) -> AdminResult<Draft> {
+        match self.save_draft(&definition, tag).await? {
+            Saved::Saved { .. } => self.read_again().await?.draft().await,
+            Saved::Overtaken(_) => Err(AdminError::conflict(
+                DRAFT_CHANGED,
+                "someone saved something else meanwhile: read the draft again, then save",
+            )),
+        }
     }
 
     /// The faults of a definition, images that the app does not have included.
@@ -142,7 +159,7 @@ impl FlowHandle {
         match self.save_draft(&read(published)?, seen).await? {
             Saved::Saved { .. } => Ok(()),
             Saved::Overtaken(_) => Err(AdminError::conflict(
-                "draft_changed",
+                DRAFT_CHANGED,
                 "the draft was changed meanwhile: review it, then discard it",
             )),
         }
@@ -219,6 +236,11 @@ impl Editing {
         let faults = faults_of(&definition);
         Ok(Self { state, definition, faults, tag, published })
     }
+}
+
+/// The tag of what an editor of the flow starts from ([`Editing::tag`]).
+pub fn draft_tag(state: &FlowState) -> String {
+    tag_of(state)
 }
 
 /// The tag of the flow's editable state.

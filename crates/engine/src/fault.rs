@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 use sluice_flow::definition::Fault;
+use sluice_flow::flow_settings::name_fault;
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 
 use crate::admin::{AdminError, AdminResult};
-
-/// The maximum length of the name of an app, flow or token, in characters.
-pub const NAME_CHARS_MAX: usize = 200;
 
 pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
     Fault { pointer: pointer.to_owned(), message: message.into() }
@@ -20,14 +18,7 @@ pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<
 }
 
 pub(crate) fn name_faults(pointer: &str, name: &str) -> Option<Fault> {
-    let chars = name.chars().count();
-    let fits = !name.trim().is_empty() && chars <= NAME_CHARS_MAX && !name.contains('\0');
-    (!fits).then(|| {
-        fault(
-            pointer,
-            format!("must be a text of 1 to {NAME_CHARS_MAX} characters, not only spaces"),
-        )
-    })
+    name_fault(name).map(|why| fault(pointer, why))
 }
 
 pub(crate) fn grace_faults(pointer: &str, seconds: Option<u32>) -> Option<Fault> {

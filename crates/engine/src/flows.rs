@@ -7,7 +7,8 @@ use sluice_flow::closing::QuotaChange;
 use sluice_flow::definition::{Fault, Kind};
 use sluice_flow::design::Design;
 use sluice_flow::event::EventType;
-use sluice_flow::id::{FlowId, FlowVersionId};
+use sluice_flow::flow_key;
+use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::labels;
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::time::{Timestamp, Window};
@@ -33,10 +34,15 @@ pub struct NewFlow {
     pub definition: Option<Value>,
 }
 
+/// The error code for a key that another flow of the app has.
+const KEY_TAKEN: &str = "key_taken";
+
 /// Changes to a flow; absent fields stay unchanged. They take effect without publishing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlowPatch {
     pub name: Option<String>,
+    /// `Some(None)` removes the key.
+    pub key: Option<Option<String>>,
     /// Both ends; one that it does not have is open.
     pub live_window: Option<Window>,
     /// One end; the other stays. `Some(None)` opens it.
@@ -73,7 +79,18 @@ impl FlowPatch {
 
 impl AppHandle {
     pub async fn create_flow(&self, new: &NewFlow) -> AdminResult<FlowState> {
-        make_flow(&self.permit, self.revision, new, None, json!({})).await
+        make_flow(&self.permit, self.revision, new, (None, None), json!({})).await
+    }
+
+    /// The same with a key, if no flow of the app has it.
+    pub async fn create_keyed_flow(&self, new: &NewFlow, key: &str) -> AdminResult<FlowState> {
+        let detail = json!({"key": key});
+        make_flow(&self.permit, self.revision, new, (None, Some(key)), detail).await
+    }
+
+    /// The flow with this key.
+    pub async fn flow_by_key(&self, key: &str) -> AdminResult<Option<FlowState>> {
+        keyed(self.permit.core(Scope::Read)?, self.app_id(), key).await
     }
 
     /// The flows in the order in which they were made; with a label, only those that have it.
@@ -110,9 +127,9 @@ impl AppHandle {
         if label.as_ref().is_some_and(|label| !labels::is_sound(label)) {
             return Ok(Vec::new());
         }
-        let Page { after, limit } = page;
         let (app_id, archived) = (self.app_id(), Some(archived));
-        let query = FlowQuery { app_id, label, archived, after, order: Order::Desc, limit };
+        let query =
+            FlowQuery { archived, label, order: Order::Desc, ..FlowQuery::all(app_id, page) };
         Ok(core.store.list_flows(&query).await?)
     }
 }
@@ -124,7 +141,7 @@ impl FlowHandle {
         let definition = Some(self.editing().await?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };
         let detail = json!({"duplicateOf": self.flow_id()});
-        make_flow(&self.permit, self.revision, &new, Some(&self.flow), detail).await
+        make_flow(&self.permit, self.revision, &new, (Some(&self.flow), None), detail).await
     }
 
     pub async fn update(&self, patch: &FlowPatch) -> AdminResult<FlowState> {
@@ -136,6 +153,7 @@ impl FlowHandle {
             let mut row = state.flow.clone();
             let changed = patched(&mut row, patch);
             let mut faults = patch_faults(patch, row.live);
+            key_must_be_free(core, &row, &state.flow).await?;
             let limits = closing::changed(
                 core,
                 state,
@@ -275,13 +293,13 @@ async fn make_flow(
     permit: &Permit,
     revision: u64,
     new: &NewFlow,
-    like: Option<&FlowRow>,
+    (like, key): (Option<&FlowRow>, Option<&str>),
     mut detail: Value,
 ) -> AdminResult<FlowState> {
     let core = permit.core(Scope::Write)?;
     let definition =
         new.definition.clone().unwrap_or_else(|| json!({"title": new.name, "questions": []}));
-    let faults = name_faults("/name", &new.name).into_iter();
+    let faults = name_faults("/name", &new.name).into_iter().chain(key_faults(key));
     faultless(faults.chain(object_fault("/definition", &definition)))?;
     let flow_id = FlowId::from_uuid(core.new_id());
     detail["name"] = json!(new.name);
@@ -298,12 +316,16 @@ async fn make_flow(
             grace_window_seconds: None,
             closing: None,
             invitation_email: None,
+            key: key.map(str::to_owned),
             labels: like.map(|flow| flow.labels.clone()).unwrap_or_default(),
             design: like.and_then(|flow| flow.design.clone()),
             test_links: 0,
             created_at: core.now(),
             archived_at: None,
         };
+        if key.is_some() {
+            must_be_free(core, &flow).await?;
+        }
         let draft = new_draft(core, &flow, definition.to_string());
         let audit = permit.audit(AuditAction::FlowCreated, flow_id, detail);
         let rows = vec![Write::Flow(flow), Write::Version(draft), Write::Audit(audit)];
@@ -311,6 +333,37 @@ async fn make_flow(
     });
     created.await?;
     core.store.find_flow(flow_id).await?.ok_or(AdminError::NotFound(Missing::Flow))
+}
+
+async fn keyed(core: &Core, app: AppId, key: &str) -> AdminResult<Option<FlowState>> {
+    if flow_key::fault(key).is_some() {
+        return Ok(None);
+    }
+    let key = Some(key.to_owned());
+    let query = FlowQuery { key, ..FlowQuery::all(app, Page { after: None, limit: 1 }) };
+    Ok(core.store.list_flows(&query).await?.into_iter().next())
+}
+
+fn key_faults(key: Option<&str>) -> Option<Fault> {
+    key.and_then(flow_key::fault).map(|why| fault("/key", why))
+}
+
+/// Refuses a change to a key that another flow has. The revision of the app, which every change
+/// compares, prevents that one gets it in between.
+async fn key_must_be_free(core: &Core, row: &FlowRow, before: &FlowRow) -> AdminResult<()> {
+    if row.key == before.key { Ok(()) } else { must_be_free(core, row).await }
+}
+
+async fn must_be_free(core: &Core, row: &FlowRow) -> AdminResult<()> {
+    let Some(key) = &row.key else { return Ok(()) };
+    let holder = keyed(core, row.app_id, key).await?;
+    match holder.filter(|it| it.flow.flow_id != row.flow_id) {
+        None => Ok(()),
+        Some(holder) => {
+            let detail = format!("the key {key} belongs to the flow {}", holder.flow.flow_id);
+            Err(AdminError::conflict(KEY_TAKEN, detail))
+        }
+    }
 }
 
 pub(crate) fn new_draft(core: &Core, flow: &FlowRow, definition: String) -> VersionRow {
@@ -332,6 +385,10 @@ fn patched(row: &mut FlowRow, patch: &FlowPatch) -> Value {
     if let Some(name) = &patch.name {
         row.name.clone_from(name);
         changed.insert("name".into(), json!(name));
+    }
+    if let Some(key) = &patch.key {
+        row.key.clone_from(key);
+        changed.insert("key".into(), json!(key));
     }
     if patch.changes_window() {
         row.live = patch.window(row.live);
@@ -377,6 +434,7 @@ fn patch_faults(patch: &FlowPatch, live: Window) -> Vec<Fault> {
     if let Some(name) = &patch.name {
         faults.extend(name_faults("/name", name));
     }
+    faults.extend(key_faults(patch.key.iter().flatten().map(String::as_str).next()));
     if patch.changes_window() && !live.is_ordered() {
         let is_start = patch.live_window.is_none() && patch.ends_at.is_none();
         faults.push(if is_start {

@@ -111,7 +111,7 @@ pub use apps::{AppDetail, AppPatch, LimitsPatch};
 pub use audit::AuditEntry;
 pub use audit_action::AuditAction;
 pub use closing::ClosingState;
-pub use drafts::{Draft, Editing, Saved};
+pub use drafts::{Draft, Editing, Saved, draft_tag};
 pub use encoded_body::EncodedBody;
 pub use engine::{Engine, Options};
 pub use flow_search::{FoundFlow, FoundFlows, SEARCHED_FLOWS_MAX};
@@ -148,10 +148,10 @@ pub use webhooks::{Endpoint, EndpointPatch, EndpointState, NewEndpoint};
 /// Limits of the fields of requests, for documents.
 pub mod limits {
     pub use crate::apps::ORIGINS_MAX;
-    pub use crate::fault::NAME_CHARS_MAX;
     pub use crate::identity_keys::{ADDRESS_CHARS_MAX, KID_CHARS_MAX, PEM_CHARS_MAX};
     pub use crate::people::password::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
     pub use crate::verify::LIFETIME_MAX_SECONDS;
+    pub use sluice_flow::flow_settings::NAME_CHARS_MAX;
 }
 
 /// The rows that transports show, so that they do not depend on the store.

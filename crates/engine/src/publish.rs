@@ -28,14 +28,11 @@ use crate::clock::next_instant;
 use crate::closing::must_fit;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::drafts::tag_of;
+use crate::drafts::{DRAFT_CHANGED, tag_of};
 use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::registry::grace_seconds;
 use crate::shown_images::missing_images;
-
-/// The error code for publishing a draft that was changed since the author saw it.
-const DRAFT_CHANGED: &str = "draft_changed";
 
 /// A version that has just been published.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -244,6 +244,7 @@ impl Bytes {
         self.optional_time(row.live.ends_at);
         self.seconds(row.grace_window_seconds);
         self.optional_text(row.closing.as_deref());
+        self.optional_text(row.key.as_deref());
         self.number(row.labels.len() as u64);
         row.labels.iter().for_each(|label| self.text(label));
         self.optional_text(row.design.as_deref());

@@ -31,6 +31,8 @@ pub mod design;
 pub mod email;
 pub mod event;
 pub mod example;
+pub mod flow_key;
+pub mod flow_settings;
 pub mod folding;
 pub mod id;
 pub mod identity;

@@ -13,6 +13,9 @@ use crate::server::Interruptible;
 /// How many responses the file will hold, if that was known at the start.
 pub const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
+/// Where the next export of new responses starts.
+pub const X_NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
+
 /// An export as a reply. If reading fails, the body is cut off, so that no client takes a partial
 /// file for a complete one. So it is if the server stops: an export may take as long as its reader.
 pub fn response(export: Export) -> Response {
@@ -20,6 +23,8 @@ pub fn response(export: Export) -> Response {
     if let Some(total) = export.progress.total {
         headers.insert(X_TOTAL_COUNT, total.into());
     }
+    let next = export.next.map(|next| HeaderValue::from_str(&next.to_string()));
+    headers.extend(next.and_then(Result::ok).map(|next| (X_NEXT_CURSOR, next)));
     let chunks = stream::unfold(export.chunks, async |mut chunks| {
         chunks.recv().await.map(|chunk| (chunk, chunks))
     });

@@ -7,9 +7,11 @@
 mod app;
 mod backup;
 mod client;
+mod flow_files;
 mod invite;
 mod key;
 mod mail;
+mod manual;
 mod moving;
 mod outbound;
 mod recount;
@@ -22,20 +24,24 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use serde::Deserialize;
 
 pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, NumberOrDefault};
 pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use client::{
-    CheckArgs, CodebookArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs,
+    CheckArgs, CodebookArgs, ExportArgs, FlowCommand, JsonArg, ListArgs, PublishArgs, PushArgs,
     ResponsesCommand, SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs,
     TokenCommand,
 };
-
+pub(crate) use flow_files::{
+    ApplyArgs, ArchiveArgs, DiffArgs, FileFormat, FlowRef, PullArgs, RetireArgs, WindowArgs,
+    WindowEnd,
+};
 pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
-pub(crate) use key::{KeyCommand, RotateArgs};
+pub(crate) use key::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, RotateArgs};
 pub(crate) use mail::{MailCommand, MailTestArgs};
+pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use moving::MoveArgs;
 pub(crate) use outbound::{OutboundCommand, OutboundResumeArgs, OutboundStatusArgs};
 pub(crate) use recount::RecountArgs;
@@ -63,19 +69,20 @@ Examples:
   sluice serve --listen 0.0.0.0:8080        the same, reachable from other machines
   sluice flow check survey.yaml             list every fault of a flow file, offline
   sluice flow push survey.yaml --publish    create it on a running server and publish it
+  sluice flow apply flows/*.yaml            make flows as their files describe them
   sluice types fl_… > feedback.ts           the TypeScript type of its answers
   sluice responses tail fl_…                print responses as they arrive
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
   sluice backup /backup/sluice.gz           back up everything while the server runs
 
-Commands other than serve, flow check, key, move, recount, backup, restore and verify call a
-running server: name it with --server (SLUICE_SERVER), and give an admin token with --token
-(SLUICE_TOKEN).
+Commands other than serve, flow check, key rotate, move, recount, backup, restore, verify, completions
+and man call a running server: name it with --server (SLUICE_SERVER), and give an admin token with
+--token (SLUICE_TOKEN); or choose both with --profile (SLUICE_PROFILE).
 
 Exit codes:
   0    done
   1    failed, or damage was found; stderr reports why and what to do
-  2    invalid command line, environment or configuration file
+  2    invalid command line, environment or configuration file; or flow diff found changes
   3    the flow, or the file of people to invite, has faults
   4    a write failed or the database was taken away; check the disk and the database first
   130  interrupted, or stopped at once by a second signal"
@@ -89,7 +96,7 @@ struct Cli {
 pub(crate) enum Command {
     /// Start the server (also what happens without a command)
     Serve(Box<ServeArgs>),
-    /// Check, push, publish and list flows
+    /// Check, apply, publish and list flows
     #[command(subcommand)]
     Flow(FlowCommand),
     /// Write the TypeScript type of the answers to a flow
@@ -106,13 +113,13 @@ pub(crate) enum Command {
     /// Manage the keys of identity tokens, and show how token checks ended
     #[command(subcommand)]
     Identity(IdentityCommand),
-    /// Create admin tokens
+    /// Create, list and revoke admin tokens
     #[command(subcommand)]
     Token(TokenCommand),
     /// Manage the users of the console
     #[command(subcommand)]
     User(UserCommand),
-    /// Rotate the master key of signing secrets
+    /// Create, list and revoke publishable keys; rotate the master key
     #[command(subcommand)]
     Key(KeyCommand),
     /// Invite people to a flow, each with a personal link
@@ -134,6 +141,10 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Check that everything stored is sound
     Verify(VerifyArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Write manual pages, one for each command
+    Man(ManArgs),
 }
 
 /// The help heading of flags that apply only to `--store postgres://…`.
@@ -421,6 +432,11 @@ pub(crate) fn parse() -> Command {
     Cli::parse_from(with_command(std::env::args_os().collect())).command
 }
 
+/// The definition of the command line.
+pub(crate) fn definition() -> clap::Command {
+    Cli::command()
+}
+
 /// Inserts `serve` if no command was given.
 fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let first = arguments.get(1).and_then(|first| first.to_str());
@@ -437,8 +453,6 @@ fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

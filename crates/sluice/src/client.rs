@@ -5,10 +5,12 @@ use std::time::Duration;
 use reqwest::{Method, Url};
 use serde_json::Value;
 use sluice_flow::definition::Fault;
+use sluice_flow::id::AppId;
 use sluice_web::client_builder;
 
 use crate::args::ServerArgs;
 use crate::failure::{Failure, with_cause};
+use crate::profile::Connection;
 
 /// How long one call may take.
 const CALL_MAX: Duration = Duration::from_secs(30);
@@ -27,6 +29,8 @@ pub(crate) struct Server {
     downloads: reqwest::Client,
     base: Url,
     token: String,
+    /// The app of commands that name none, from the profile.
+    pub(crate) app: Option<AppId>,
 }
 
 /// Why a call failed.
@@ -60,17 +64,14 @@ impl From<CallError> for Failure {
 
 impl Server {
     pub(crate) fn new(args: ServerArgs) -> Result<Self, Failure> {
-        let base = server_address(&args.server)?;
-        let token = args
-            .token
-            .or_else(|| std::env::var("SLUICE_ADMIN_TOKEN").ok())
-            .filter(|token| !token.is_empty())
-            .ok_or_else(|| {
-                Failure::usage(
-                    "an admin token is needed",
-                    "set SLUICE_TOKEN or give --token; the server printed one at its first start",
-                )
-            })?;
+        let Connection { server, token, app } = Connection::new(args)?;
+        let base = server_address(&server)?;
+        let token = token.filter(|token| !token.is_empty()).ok_or_else(|| {
+            Failure::usage(
+                "an admin token is needed",
+                "set SLUICE_TOKEN or give --token; the server printed one at its first start",
+            )
+        })?;
         // Loopback addresses never go through a proxy, whatever the environment says.
         let local = matches!(base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         let client = |builder: reqwest::ClientBuilder| {
@@ -83,7 +84,7 @@ impl Server {
         };
         let http = client(client_builder().timeout(CALL_MAX))?;
         let downloads = client(client_builder().read_timeout(PAUSE_MAX))?;
-        Ok(Self { http, downloads, base, token })
+        Ok(Self { http, downloads, base, token, app })
     }
 
     pub(crate) async fn get(
@@ -100,6 +101,23 @@ impl Server {
 
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Value, CallError> {
         self.call(Method::PUT, path, &[], Some(body)).await
+    }
+
+    /// The same if the draft of the flow still has this tag.
+    pub(crate) async fn put_if(
+        &self,
+        path: &str,
+        body: &Value,
+        tag: &str,
+    ) -> Result<Value, CallError> {
+        let request = self.request(Method::PUT, path).json(body);
+        self.reply_to(request.header("if-match", format!("\"{tag}\""))).await
+    }
+
+    /// A POST without a body, if the draft of the flow still has this tag.
+    pub(crate) async fn post_if(&self, path: &str, tag: &str) -> Result<Value, CallError> {
+        let request = self.request(Method::POST, path);
+        self.reply_to(request.header("if-match", format!("\"{tag}\""))).await
     }
 
     pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Value, CallError> {
@@ -215,6 +233,10 @@ impl Server {
         if let Some(body) = body {
             request = request.json(body);
         }
+        self.reply_to(request).await
+    }
+
+    async fn reply_to(&self, request: reqwest::RequestBuilder) -> Result<Value, CallError> {
         let reply = request.send().await.map_err(|error| self.away(&error))?;
         let status = reply.status();
         let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
@@ -303,6 +325,12 @@ fn refusal(status: u16, problem: &Value) -> CallError {
         404 => CallError::Missing(failure(
             "`sluice app list` and `sluice flow list` show what this token can see",
         )),
+        409 if matches!(text("code"), "draft_changed" | "key_taken") => {
+            CallError::Refused(failure("run the command again: it compares with what is there now"))
+        }
+        409 if text("code") == "too_many_exports" => {
+            CallError::Away(failure("start it again when another export has ended"))
+        }
         429 => CallError::Away(failure("wait a moment, then try again")),
         500.. => CallError::Away(failure("try again; see the server's log for details")),
         _ => CallError::Refused(failure("")),

@@ -16,6 +16,8 @@ pub(crate) enum Exit {
     Usage,
     /// A flow was checked and has faults.
     Faults,
+    /// Flow files differ from what is on the server, and only the difference was asked for.
+    WouldChange,
     /// The outcome of a write is unknown: a restart recovers.
     LostTrack,
     /// A second signal arrived before the process had stopped.
@@ -27,7 +29,7 @@ impl Exit {
         match self {
             Self::Done => 0,
             Self::Failed | Self::Damaged => 1,
-            Self::Usage => 2,
+            Self::Usage | Self::WouldChange => 2,
             Self::Faults => 3,
             Self::LostTrack => 4,
             Self::Interrupted => 130,
@@ -55,6 +57,11 @@ impl Failure {
 
     pub(crate) fn with_remedy(self, remedy: impl Into<String>) -> Self {
         Self { remedy: remedy.into(), ..self }
+    }
+
+    /// Names what the failure is about, such as a file.
+    pub(crate) fn about(self, subject: &str) -> Self {
+        Self { what: format!("{subject}: {}", self.what), ..self }
     }
 
     pub(crate) fn with_exit(self, exit: Exit) -> Self {

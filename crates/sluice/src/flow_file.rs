@@ -3,12 +3,16 @@
 //! YAML is read into the same values as JSON. If YAML interprets a value differently (`label: 2024`
 //! is a number, `label: on` differs between YAML versions), the author's intent is not guessed: the
 //! fault stays, and its message suggests quotes.
+//!
+//! A file is a definition. What belongs to the flow rather than to its versions, such as its key,
+//! is under `flow`.
 
 use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::Value;
-use sluice_flow::definition::{self, Fault};
+use sluice_flow::definition::{self, Definition, Fault};
+use sluice_flow::flow_settings::FlowSettings;
 use sluice_flow::submission::BODY_BYTES_DEFAULT;
 
 use crate::yaml;
@@ -17,6 +21,8 @@ use crate::yaml;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FlowFile {
     pub(crate) definition: Value,
+    /// What is under `flow`.
+    settings: Option<Value>,
     is_yaml: bool,
 }
 
@@ -29,6 +35,8 @@ pub(crate) enum Unreadable {
     Syntax(String),
 }
 
+/// The field with the settings of the flow.
+const SETTINGS: &str = "flow";
 /// Larger than any flow that passes the check.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -60,14 +68,36 @@ pub(crate) fn parse(text: &str, ending: &str) -> Result<FlowFile, Unreadable> {
         _ => !text.trim_start().starts_with('{'),
     };
     let read = if is_yaml { yaml::parse(text) } else { parse_json(text) };
-    read.map(|definition| FlowFile { definition, is_yaml }).map_err(Unreadable::Syntax)
+    let split = |mut definition: Value| {
+        let settings = definition.as_object_mut().and_then(|fields| fields.remove(SETTINGS));
+        FlowFile { definition, settings, is_yaml }
+    };
+    read.map(split).map_err(Unreadable::Syntax)
 }
 
 impl FlowFile {
     /// Every fault, in the words of the rules, with a hint if YAML is the cause.
     pub(crate) fn faults(&self) -> Vec<Fault> {
-        let faults = definition::check_new(&self.definition).err().unwrap_or_default();
-        self.explained(faults)
+        let checked = definition::check_new(&self.definition);
+        let of_settings = self.settings(checked.as_ref().ok()).err().unwrap_or_default();
+        let mut faults = self.explained(checked.err().unwrap_or_default());
+        faults.extend(of_settings);
+        faults
+    }
+
+    /// The settings under `flow`, or their faults. Quotas must fit the definition.
+    pub(crate) fn settings(
+        &self,
+        definition: Option<&Definition>,
+    ) -> Result<FlowSettings, Vec<Fault>> {
+        match &self.settings {
+            None => Ok(FlowSettings::default()),
+            Some(value) => FlowSettings::read(value, &format!("/{SETTINGS}"), definition),
+        }
+    }
+
+    pub(crate) fn has_settings(&self) -> bool {
+        self.settings.is_some()
     }
 
     /// Warnings for the author, on a server with the default limits; none while the flow has

@@ -23,6 +23,7 @@ mod number_setting;
 #[cfg(unix)]
 mod open_files;
 mod output;
+mod profile;
 mod progress;
 mod reload;
 mod serve;
@@ -31,6 +32,7 @@ mod signals;
 mod systemd;
 mod tuning;
 mod yaml;
+mod yaml_writer;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -91,7 +93,10 @@ async fn dispatch(command: Command) -> Outcome {
             command::responses::tail(tail).await
         }
         Command::Responses(args::ResponsesCommand::Export(export)) => {
-            command::export::export(*export).await
+            match (export.follow.clone(), export.out.clone()) {
+                (Some(folder), _) => command::follow::run(&export, &folder).await,
+                (None, out) => command::export::export(*export, &out.unwrap_or_default()).await,
+            }
         }
         Command::Responses(args::ResponsesCommand::Codebook(codebook)) => {
             command::export::codebook(codebook).await
@@ -99,8 +104,11 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Respondent(respondent) => command::respondent::run(respondent).await,
         Command::App(app) => command::app::run(app).await,
         Command::Identity(identity) => command::identity::run(identity).await,
-        Command::Token(args::TokenCommand::Create(token)) => command::token::create(token).await,
+        Command::Token(token) => command::token::run(token).await,
         Command::User(user) => command::user::run(user).await,
+        Command::Key(args::KeyCommand::Create(args)) => command::api_key::create(args).await,
+        Command::Key(args::KeyCommand::List(args)) => command::api_key::list(args).await,
+        Command::Key(args::KeyCommand::Revoke(args)) => command::api_key::revoke(args).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
         Command::Mail(args::MailCommand::Test(test)) => command::mail::test(test).await,
         Command::Outbound(args::OutboundCommand::Status(args)) => {
@@ -115,6 +123,8 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Backup(backup) => command::backup::run(backup).await,
         Command::Restore(restore) => command::restore::run(restore).await,
         Command::Verify(verify) => command::verify::run(verify).await,
+        Command::Completions(it) => command::manual::completions(&it, args::definition()),
+        Command::Man(it) => command::manual::man(&it, args::definition()),
     }
 }
 

@@ -113,6 +113,7 @@ impl History {
             archived_at: None,
             closing: None,
             invitation_email: None,
+            key: None,
             labels: Vec::new(),
             design: None,
             test_links: 0,

@@ -366,8 +366,9 @@ impl Record {
             }
             Self::Flow(flow) => {
                 let labels = flow.labels.iter().map(String::len).sum::<usize>();
-                let settings =
-                    [&flow.closing, &flow.design, &flow.invitation_email].into_iter().flatten();
+                let settings = [&flow.closing, &flow.key, &flow.design, &flow.invitation_email]
+                    .into_iter()
+                    .flatten();
                 flow.name.len() + labels + settings.map(String::len).sum::<usize>()
             }
             Self::TestResponse(row) => {

@@ -134,6 +134,9 @@ pub struct FlowRow {
     pub grace_window_seconds: Option<u32>,
     /// How many responses are accepted, as JSON ([`Self::limits`]); absent means any number.
     pub closing: Option<String>,
+    /// The name by which flow files refer to it; unique in its app.
+    #[serde(default)]
+    pub key: Option<String>,
     /// Words by which its authors find it.
     #[serde(default)]
     pub labels: Vec<String>,
@@ -425,6 +428,8 @@ pub struct FlowQuery {
     pub app_id: AppId,
     /// Only flows with exactly this label.
     pub label: Option<String>,
+    /// Only the flow with this key.
+    pub key: Option<String>,
     /// Only archived flows, or only flows that are not archived; absent means both.
     pub archived: Option<bool>,
     /// Continues after this id, in the requested order.
@@ -437,7 +442,7 @@ impl FlowQuery {
     /// A page of all flows of an app, in creation order.
     pub fn all(app_id: AppId, page: Page<FlowId>) -> Self {
         let Page { after, limit } = page;
-        Self { app_id, label: None, archived: None, after, order: Order::Asc, limit }
+        Self { app_id, label: None, key: None, archived: None, after, order: Order::Asc, limit }
     }
 }
 

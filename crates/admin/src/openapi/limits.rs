@@ -16,6 +16,7 @@ use sluice_flow::closing::{LIMIT_MAX, QUOTA_ID_CHARS_MAX, QUOTAS_MAX};
 use sluice_flow::definition::limits::{ID_CHARS_MAX, QUESTIONS_MAX};
 use sluice_flow::design::{BUTTON_CHARS_MAX, DesignField, DesignValue};
 use sluice_flow::email::EMAIL_BYTES_MAX;
+use sluice_flow::flow_key::KEY_CHARS_MAX;
 use sluice_flow::invitation_email::{SUBJECT_CHARS_MAX, TEXT_CHARS_MAX};
 use sluice_flow::labels::{LABEL_CHARS_MAX, LABELS_MAX};
 use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
@@ -148,7 +149,9 @@ fn designs() -> Limits {
 fn flows() -> Limits {
     vec![
         ("NewFlow.name", chars(1, NAME_CHARS_MAX)),
+        ("NewFlow.key", chars(1, KEY_CHARS_MAX)),
         ("FlowPatch.name", chars(1, NAME_CHARS_MAX)),
+        ("FlowPatch.key", chars(1, KEY_CHARS_MAX)),
         ("FlowPatch.graceWindowSeconds", range(0, GRACE_MAX_SECONDS.into())),
         ("FlowPatch.closeAfter", range(1, LIMIT_MAX.into())),
         ("FlowPatch.labels", items(0, LABELS_MAX)),

@@ -23,9 +23,9 @@ pub(crate) use render::{find_payloads, payloads};
 pub use watch::EventWatch;
 
 /// A cursor this far ahead of the clock is from before the clock was set back.
-const AHEAD_SECONDS: i64 = 1;
+pub(crate) const AHEAD_SECONDS: i64 = 1;
 /// How far such a cursor is moved back: some events are read twice, none is missed.
-const BACK_SECONDS: i64 = 60;
+pub(crate) const BACK_SECONDS: i64 = 60;
 
 /// The most bytes of texts on one page of the log; the event that exceeds it is the last.
 pub(crate) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;

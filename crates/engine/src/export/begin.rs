@@ -6,6 +6,8 @@ use sluice_store::{Order, ResponseQuery, Scope};
 
 use super::chosen::ChosenColumns;
 use super::columns::has_fixed;
+use super::since::narrowed;
+use super::span::LogSpan;
 use super::{Export, ExportAs, ExportFormat, Progress, file_name, pipe, too_many_rows};
 use crate::admin::AdminResult;
 use crate::audit_action::AuditAction;
@@ -23,17 +25,32 @@ impl FlowHandle {
     /// audit log.
     pub async fn export(
         &self,
-        ExportAs { format, values, columns, after }: ExportAs,
+        exported_as: ExportAs,
         filter: &ResponseFilter,
+    ) -> AdminResult<Export> {
+        self.begin_export(exported_as, filter, None).await
+    }
+
+    /// Starts an export of everything, or of one part of the log.
+    pub(super) async fn begin_export(
+        &self,
+        ExportAs { format, values, columns, after }: ExportAs,
+        whole: &ResponseFilter,
+        span: Option<LogSpan>,
     ) -> AdminResult<Export> {
         let core = self.permit.core(Scope::Export)?;
         let slot = core.exports.take_slot(self.app_id())?;
         let paging = Paging { after, order: Order::Asc, limit: PAGE_ROWS };
         let now = core.now();
-        // Excludes responses that arrive from now on; otherwise the export might never end.
-        let end = now.plus_seconds(1);
-        let filter =
-            ResponseFilter { to: Some(filter.to.map_or(end, |to| to.min(end))), ..filter.clone() };
+        let filter = match &span {
+            Some(span) => narrowed(span, whole),
+            None => {
+                // Excludes responses that arrive from now on; otherwise it might never end.
+                let end = now.plus_seconds(1);
+                let to = Some(whole.to.map_or(end, |to| to.min(end)));
+                ResponseFilter { to, ..whole.clone() }
+            }
+        };
         let asked =
             question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id())
                 .await?;
@@ -44,13 +61,26 @@ impl FlowHandle {
             .map(|names| ChosenColumns::read(&names, format, &asked, has_fixed))
             .transpose()?;
         let query = response_query(core, self, &filter, paging, Some(&asked)).await?;
-        let total = expected(core, format, &query).await?;
-        self.permit.record_export(AuditAction::ResponsesExported, self.flow_id()).await?;
+        let mut total = expected(core, format, &query).await?;
+        match &span {
+            None => {
+                self.permit.record_export(AuditAction::ResponsesExported, self.flow_id()).await?
+            }
+            Some(span) if span.is_empty(&*core.store, &query).await? => total = Some(0),
+            Some(_) => {
+                // Late responses are not counted.
+                total = None;
+                self.record_export_since(core).await?;
+            }
+        }
+        let next = span.as_ref().map(|span| span.until);
+        let span = span.map(|span| span.read_with(&query, (whole.from, whole.to)));
         let progress = Arc::new(Progress { total, ..Progress::default() });
         let source = pipe::Source {
             store: Arc::clone(&core.store),
             exports: Arc::clone(&core.exports),
             query,
+            span,
             asked,
             values,
             chosen,
@@ -58,7 +88,7 @@ impl FlowHandle {
         };
         let chunks = pipe::start(source, format, Arc::clone(&progress), slot);
         let file_name = file_name(&self.flow.name, "", now, format);
-        Ok(Export { format, file_name, progress, chunks })
+        Ok(Export { format, file_name, progress, next, chunks })
     }
 }
 

@@ -55,7 +55,7 @@ impl FlowHandle {
                 ended.ended.store(true, Ordering::Relaxed);
             }
         });
-        Ok(Export { format: &csv::FORMAT, file_name, progress, chunks })
+        Ok(Export { format: &csv::FORMAT, file_name, progress, next: None, chunks })
     }
 }
 

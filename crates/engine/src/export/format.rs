@@ -33,9 +33,21 @@ pub struct ExportFormat {
     pub values_as: ValuesAs,
     /// Whether the file lists the questions and options of every version.
     pub has_codebook: bool,
+    /// How a folder of new responses grows in it; none if it cannot.
+    pub followed: Option<Followed>,
     /// How a client can count the responses in it while it arrives.
     pub lines: Option<LineFormat>,
     pub(super) new_writer: fn(Columns) -> Result<Box<dyn FormatWriter>, ExportFailed>,
+}
+
+/// How a folder of new responses grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Followed {
+    /// Lines are appended to a file. What the server sends ends with a line that says where the
+    /// next part starts.
+    Lines,
+    /// Each part is one more file.
+    Files,
 }
 
 /// A format in which every response is a line.

@@ -8,7 +8,7 @@ use sluice_store::ResponseRow;
 
 use super::ExportFailed;
 use super::columns::{Columns, labelled};
-use super::format::{ExportFormat, FormatWriter, LineFormat, ValuesAs};
+use super::format::{ExportFormat, Followed, FormatWriter, LineFormat, ValuesAs};
 use super::outlet::Outlet;
 use crate::stored_response;
 
@@ -23,6 +23,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     has_columns: false,
     values_as: ValuesAs::Ids,
     has_codebook: false,
+    followed: Some(Followed::Lines),
     lines: Some(LineFormat { has_header: false, has_quotes: false }),
     new_writer: |columns| Ok(Box::new(Jsonl { columns })),
 };

@@ -5,6 +5,8 @@
 //! few pages, and each ends when the next is gone. Every page is a separate read. Responses
 //! received after the start are not included.
 //!
+//! [`since`] exports only what is new, for pipelines.
+//!
 //! [`columns`] lists the columns and their order, the same for every format that has columns.
 //! [`labels`] replaces ids by labels, and [`codebook`] lists both.
 
@@ -21,12 +23,14 @@ mod outlet;
 #[cfg(feature = "parquet")]
 mod parquet;
 pub(crate) mod pipe;
+mod since;
+mod span;
 mod tags;
 #[cfg(feature = "xlsx")]
 mod xlsx;
 
 pub(crate) use self::csv::without_formulas;
-pub use self::format::{ExportFormat, LineFormat, ValuesAs};
+pub use self::format::{ExportFormat, Followed, LineFormat, ValuesAs};
 pub(crate) use self::labels::AnswerLabels;
 
 use std::sync::Arc;
@@ -70,6 +74,8 @@ pub struct Export {
     /// A file name from the flow's name, the day and the format.
     pub file_name: String,
     pub progress: Arc<Progress>,
+    /// Where the next export of new responses starts, if this is one.
+    pub next: Option<Timestamp>,
     /// The file in pieces. An error ends it.
     pub chunks: mpsc::Receiver<Result<Bytes, ExportFailed>>,
 }

@@ -24,7 +24,7 @@ use sluice_store::ResponseRow;
 use super::ExportFailed;
 use super::columns::{Cells, Column, ColumnKind, Columns};
 use super::flat_row::FlatRow;
-use super::format::{ExportFormat, FormatWriter, ValuesAs};
+use super::format::{ExportFormat, Followed, FormatWriter, ValuesAs};
 use super::outlet::Outlet;
 
 /// The limits of a row group, in rows and in bytes of text: it is in memory until it is written.
@@ -43,6 +43,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     has_columns: true,
     values_as: ValuesAs::Ids,
     has_codebook: false,
+    followed: Some(Followed::Files),
     lines: None,
     new_writer: |columns| Ok(Box::new(Parquet::new(columns)?)),
 };

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sluice_flow::id::AppId;
+use sluice_flow::id::{AppId, ResponseId};
 use sluice_flow::time::Timestamp;
-use sluice_store::{ResponseQuery, ResponseRow, Store};
+use sluice_store::{ResponseQuery, ResponseRow, Store, StoreResult};
 use tokio::sync::{mpsc, oneshot};
 
 use super::chosen::ChosenColumns;
 use super::columns::Columns;
-use super::format::{ExportFormat, FormatWriter, ValuesAs};
+use super::format::{ExportFormat, Followed, FormatWriter, ValuesAs};
 use super::outlet::{Outlet, Piece};
+use super::span::SpanRead;
 use super::tags::TagNames;
 use super::{ExportFailed, Progress};
 use crate::admin::{AdminError, AdminResult};
@@ -76,6 +77,8 @@ pub(super) struct Source {
     pub(super) store: Arc<dyn Store>,
     pub(super) exports: Arc<Exports>,
     pub(super) query: ResponseQuery,
+    /// The part of the log that is exported; without it, everything that the query finds.
+    pub(super) span: Option<SpanRead>,
     pub(super) asked: QuestionHistory,
     pub(super) values: ValuesAs,
     pub(super) chosen: Option<ChosenColumns>,
@@ -119,6 +122,9 @@ pub(super) fn start(
     // The reader may wait for the store, and the writer for the reader, so the reader must be the
     // one that notices when the client is gone.
     let taken = pieces.clone();
+    let has_next_line = format.followed == Some(Followed::Lines);
+    let until = source.span.as_ref().map(SpanRead::until).filter(|_| has_next_line);
+    let next_line = until.map(|until| format!("{{\"next\":\"{until}\"}}\n"));
     tokio::spawn(async move {
         tokio::select! {
             () = read(source, format, columns, pages) => {}
@@ -130,7 +136,8 @@ pub(super) fn start(
         // Without columns the reader has failed; it sends the reason instead of the first page.
         let columns = columns_out.blocking_recv().unwrap_or_default();
         let writer = (format.new_writer)(columns);
-        let written = writer.and_then(|writer| write(writer, pages_out, &pieces, &progress));
+        let written =
+            writer.and_then(|writer| write(writer, pages_out, &pieces, &progress, next_line));
         if let Err(failed) = written {
             tracing::warn!(error = %failed, "an export was aborted");
             // The client may be gone.
@@ -151,22 +158,49 @@ async fn read(
         Ok(found) => drop(columns.send(found)),
         Err(error) => return drop(pages.send(Err(unread(&error))).await),
     }
-    let Source { store, mut query, .. } = source;
+    let Source { store, mut query, span, .. } = source;
+    if let Some(span) = &span {
+        let late = span.late(&*store).await.map_err(|error| unread(&error));
+        let late = late.and_then(|rows| intact(&*store, rows));
+        let has_failed = late.is_err();
+        if pages.send(late).await.is_err() || has_failed {
+            return;
+        }
+    }
     loop {
-        let (page, next) = match store.list_responses(&query).await {
-            Ok(page) => match page.rows.iter().try_for_each(ResponseRow::check_intact) {
-                Ok(()) => (Ok(page.rows), page.next),
-                Err(damaged) => {
-                    store.damage().note(&damaged);
-                    (Err(ExportFailed(DAMAGED.to_owned())), None)
-                }
-            },
+        let (page, next) = match next_page(&*store, &query, span.as_ref()).await {
+            Ok((rows, next)) => (intact(&*store, rows), next),
             Err(error) => (Err(unread(&error)), None),
         };
-        if pages.send(page).await.is_err() || next.is_none() {
+        let has_failed = page.is_err();
+        if pages.send(page).await.is_err() || has_failed || next.is_none() {
             return;
         }
         query.after = next;
+    }
+}
+
+async fn next_page(
+    store: &dyn Store,
+    query: &ResponseQuery,
+    span: Option<&SpanRead>,
+) -> StoreResult<(Vec<ResponseRow>, Option<ResponseId>)> {
+    let page = store.list_responses(query).await?;
+    let rows = match span {
+        Some(span) => span.without_later(store, page.rows).await?,
+        None => page.rows,
+    };
+    Ok((rows, page.next))
+}
+
+/// The rows, unless one of them is damaged.
+fn intact(store: &dyn Store, rows: Vec<ResponseRow>) -> ReadPage {
+    match rows.iter().try_for_each(ResponseRow::check_intact) {
+        Ok(()) => Ok(rows),
+        Err(damaged) => {
+            store.damage().note(&damaged);
+            Err(ExportFailed(DAMAGED.to_owned()))
+        }
     }
 }
 
@@ -181,6 +215,7 @@ fn write(
     mut pages: mpsc::Receiver<ReadPage>,
     pieces: &mpsc::Sender<Piece>,
     progress: &Progress,
+    next_line: Option<String>,
 ) -> Result<(), ExportFailed> {
     let mut outlet = Outlet { waiting: Vec::new(), pieces };
     writer.begin(&mut outlet.waiting)?;
@@ -197,6 +232,7 @@ fn write(
         return Ok(());
     }
     writer.end(&mut outlet)?;
+    outlet.waiting.extend_from_slice(next_line.unwrap_or_default().as_bytes());
     if outlet.send().is_ok() {
         progress.ended.store(true, Ordering::Relaxed);
     }

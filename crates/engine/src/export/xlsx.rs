@@ -36,6 +36,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     has_columns: true,
     values_as: ValuesAs::Labels,
     has_codebook: true,
+    followed: None,
     lines: None,
     new_writer: |columns| Ok(Box::new(Xlsx::new(columns)?)),
 };

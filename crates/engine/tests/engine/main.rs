@@ -11,6 +11,7 @@ mod commit;
 mod editing;
 mod erasure_load;
 mod export;
+mod export_since;
 mod handles;
 mod intake;
 mod integrity;

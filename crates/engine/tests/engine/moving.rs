@@ -164,7 +164,8 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.kind => Kind::Message,
             row.live.starts_at => Some(at()), row.live.ends_at => Some(at()),
             row.grace_window_seconds => Some(7), row.created_at => at(),
-            row.archived_at => Some(at()), row.invitation_email => Some(text()), row.design => Some(text()), row.labels => vec![text()];
+            row.archived_at => Some(at()), row.invitation_email => Some(text()), row.design => Some(text()), row.labels => vec![text()],
+            row.key => Some(text());
         Record::Version(row) =>
             row.app_id => id(), row.flow_id => flow(), row.flow_version_id => version(),
             row.number => 7, row.times.published_at => Some(at()),

@@ -9,6 +9,7 @@ mod condition_words;
 mod context;
 mod crosstab;
 mod difference;
+mod flow_settings;
 mod golden;
 mod images;
 mod judge;

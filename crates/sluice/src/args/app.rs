@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use sluice_flow::id::AppId;
 
-use super::ServerArgs;
+use super::{JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AppCommand {
     /// List apps with their ids and keys
     List {
+        #[command(flatten)]
+        json: JsonArg,
+
         #[command(flatten)]
         server: ServerArgs,
     },
@@ -128,6 +131,9 @@ Examples:
     List {
         #[arg(value_name = "APP_ID")]
         app: AppId,
+
+        #[command(flatten)]
+        json: JsonArg,
 
         #[command(flatten)]
         server: ServerArgs,

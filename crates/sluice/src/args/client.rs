@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::Value;
 use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
-use sluice_flow::id::{AppId, FlowId, FlowVersionId};
+use sluice_flow::id::{AppId, FlowId, FlowVersionId, TokenId};
 use sluice_flow::time::Timestamp;
+
+use super::flow_files::{ApplyArgs, ArchiveArgs, DiffArgs, PullArgs, RetireArgs, WindowArgs};
 
 /// The server address if none is given.
 pub(crate) const SERVER_DEFAULT: &str = "http://127.0.0.1:8080";
@@ -15,13 +18,32 @@ pub(crate) const SERVER_DEFAULT: &str = "http://127.0.0.1:8080";
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    /// Address of the running server
-    #[arg(long, env = "SLUICE_SERVER", value_name = "URL", default_value = SERVER_DEFAULT)]
-    pub(crate) server: String,
+    /// Address of the running server [env: SLUICE_SERVER] [default: http://127.0.0.1:8080]
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
 
-    /// Admin token [default: SLUICE_ADMIN_TOKEN]
-    #[arg(long, env = "SLUICE_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    /// Admin token [env: SLUICE_TOKEN] [default: SLUICE_ADMIN_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
+
+    /// Profile with the server and its token, in ~/.config/sluice/config.toml [env: SLUICE_PROFILE]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+}
+
+/// How a list is printed.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct JsonArg {
+    /// One JSON object per line, as the API returns it
+    #[arg(long)]
+    json: bool,
+}
+
+impl JsonArg {
+    /// An item as JSON, or as this text.
+    pub(crate) fn shown(self, item: &Value, text: impl Fn(&Value) -> String) -> String {
+        if self.json { item.to_string() } else { text(item) }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -32,6 +54,18 @@ pub(crate) enum FlowCommand {
     Push(Box<PushArgs>),
     /// Publish the draft of a flow as its next version
     Publish(PublishArgs),
+    /// Create, update and publish flows as their files describe them
+    Apply(ApplyArgs),
+    /// Print how flow files differ from the flows on the server
+    Diff(DiffArgs),
+    /// Write a flow into a file for apply
+    Pull(Box<PullArgs>),
+    /// Set when a flow accepts responses
+    Window(WindowArgs),
+    /// Withdraw a version of a flow at once
+    Retire(RetireArgs),
+    /// Archive a flow, or bring it back
+    Archive(ArchiveArgs),
     /// List the flows of an app
     List(ListArgs),
 }
@@ -140,6 +174,9 @@ pub(crate) struct ListArgs {
     pub(crate) app: Option<AppId>,
 
     #[command(flatten)]
+    pub(crate) json: JsonArg,
+
+    #[command(flatten)]
     pub(crate) server: ServerArgs,
 }
 
@@ -195,21 +232,27 @@ pub(crate) struct TailArgs {
 Write all responses of a flow into a file, over all its versions, oldest first.
 
 Responses that arrive after the start are not included. The command writes FILE.part and renames it when it
-is complete; if the export fails, FILE.part is removed.",
+is complete; if the export fails, FILE.part is removed.
+
+With --follow the command writes what is new into a folder, by UTC day, and waits for more: JSON Lines into one
+file for each day, Parquet into one file for each batch. It can be ended and started again at any time: each
+response is written once. Ctrl-C ends it with exit code 0. The token needs the scopes read and export.",
     after_long_help = "\
 Examples:
   sluice responses export fl_… --out responses.csv
   sluice responses export fl_… --values labels --out responses.csv
   sluice responses export fl_… --format parquet --out responses.parquet --from 2026-11-01T00:00:00Z
-  sluice responses export fl_… --format jsonl --out - --answer nps=10 --tag plan=pro | head"
+  sluice responses export fl_… --format jsonl --out - --answer nps=10 --tag plan=pro | head
+  sluice responses export fl_… --follow responses/
+  sluice responses export fl_… --follow responses/ --format parquet --once     for a daily job"
 )]
 pub(crate) struct ExportArgs {
     #[arg(value_name = "FLOW_ID")]
     pub(crate) flow: FlowId,
 
-    /// Format of the file
-    #[arg(long, value_parser = export_format(), default_value = FORMATS[0].name)]
-    pub(crate) format: &'static ExportFormat,
+    /// Format of the file [default: csv; with --follow jsonl]
+    #[arg(long, value_parser = export_format())]
+    pub(crate) format: Option<&'static ExportFormat>,
 
     /// What questions and options are called [default: labels in xlsx, ids in other formats]
     #[arg(long, value_parser = export_values())]
@@ -220,8 +263,20 @@ pub(crate) struct ExportArgs {
     pub(crate) columns: Option<String>,
 
     /// The file to write; - writes to stdout
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "follow")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write what is new into files by day in this folder, and go on; continues where it ended
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "to"])]
+    pub(crate) follow: Option<PathBuf>,
+
+    /// With --follow: end when everything that is there was written
+    #[arg(long, requires = "follow")]
+    pub(crate) once: bool,
+
+    /// With --follow: time between requests while there is nothing new
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = interval)]
+    pub(crate) interval: std::time::Duration,
 
     /// Only responses to this version
     #[arg(long, value_name = "FLOW_VERSION_ID")]
@@ -339,6 +394,22 @@ fn interval(text: &str) -> Result<std::time::Duration, String> {
 pub(crate) enum TokenCommand {
     /// Create an admin token; it is printed once
     Create(TokenArgs),
+    /// List admin tokens without their secrets, revoked ones included
+    List {
+        #[command(flatten)]
+        json: JsonArg,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Revoke an admin token: calls with it are refused from now on
+    Revoke {
+        #[arg(value_name = "TOKEN_ID")]
+        id: TokenId,
+
+        #[command(flatten)]
+        server: ServerArgs,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use sluice_flow::id::{AssignmentId, FlowId};
 use sluice_flow::time::Timestamp;
 
-use super::ServerArgs;
+use super::{JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InviteCommand {
@@ -111,6 +111,9 @@ pub(crate) struct InviteListArgs {
     /// Only invitations in this state
     #[arg(long, value_enum)]
     pub(crate) state: Option<StateArg>,
+
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,

@@ -1,13 +1,66 @@
-//! The master key of signing secrets.
+//! Publishable keys of apps, and the master key of signing secrets.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use sluice_flow::id::{ApiKey, AppId};
+
+use super::{JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
+    /// Create a publishable key of an app
+    Create(KeyCreateArgs),
+    /// List the active publishable keys
+    List(KeyListArgs),
+    /// Revoke a publishable key: calls with it are refused within a second
+    Revoke(KeyRevokeArgs),
     /// Seal every signing secret with a new master key
     Rotate(RotateArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+Create a publishable key of an app.
+
+It grants reading published flows and submitting, nothing else. To replace a key, create a new one, deploy it, and
+revoke the old one.",
+    after_long_help = "Example:\n  sluice key create --app app_…"
+)]
+pub(crate) struct KeyCreateArgs {
+    /// The app [default: the only app that the token has access to]
+    #[arg(long, value_name = "APP_ID")]
+    pub(crate) app: Option<AppId>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyListArgs {
+    /// Only this app [default: every app that the token has access to]
+    #[arg(long, value_name = "APP_ID")]
+    pub(crate) app: Option<AppId>,
+
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyRevokeArgs {
+    #[arg(value_name = "API_KEY")]
+    pub(crate) key: ApiKey,
+
+    /// The app of the key [default: found by the key]
+    #[arg(long, value_name = "APP_ID")]
+    pub(crate) app: Option<AppId>,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Debug, Args)]

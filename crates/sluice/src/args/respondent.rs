@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use sluice_flow::id::{AppId, RespondentId};
 
-use super::ServerArgs;
+use super::{JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RespondentCommand {
@@ -11,6 +11,9 @@ pub(crate) enum RespondentCommand {
     List {
         #[arg(value_name = "APP_ID")]
         app: AppId,
+
+        #[command(flatten)]
+        json: JsonArg,
 
         #[command(flatten)]
         server: ServerArgs,

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use sluice_flow::id::{AppId, UserId};
 
-use super::ServerArgs;
+use super::{JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
@@ -15,6 +15,9 @@ Examples:
     Add(UserAddArgs),
     /// List users with their ids and roles
     List {
+        #[command(flatten)]
+        json: JsonArg,
+
         #[command(flatten)]
         server: ServerArgs,
     },

@@ -13,11 +13,11 @@ use crate::output::{self, quoted};
 
 pub(crate) async fn run(command: AppCommand) -> Outcome {
     match command {
-        AppCommand::List { server } => {
+        AppCommand::List { json, server } => {
             let server = Server::new(server)?;
             let apps = server.list("/apps").await?;
             for app in &apps {
-                output::line(app_line(app));
+                output::line(json.shown(app, app_line));
             }
             if apps.is_empty() {
                 output::note("no apps; create one with: sluice app create NAME");

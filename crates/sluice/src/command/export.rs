@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use sluice_engine::export::{ExportFormat, LineFormat};
+use sluice_engine::export::{ExportFormat, FORMATS, LineFormat};
 
 use crate::args::{CodebookArgs, ExportArgs};
 use crate::client::{CallError, Server};
@@ -15,8 +15,9 @@ use crate::progress::Progress;
 /// The reply header with the number of responses to expect.
 const TOTAL: &str = "x-total-count";
 
-pub(crate) async fn export(args: ExportArgs) -> Outcome {
-    or_interrupted(run(args)).await
+/// `sluice responses export --out`.
+pub(crate) async fn export(args: ExportArgs, out: &Path) -> Outcome {
+    or_interrupted(run(args, out)).await
 }
 
 /// `sluice responses codebook`: writes the ids and labels of a flow to a file.
@@ -46,14 +47,15 @@ async fn save_codebook(args: CodebookArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-async fn run(args: ExportArgs) -> Outcome {
+async fn run(args: ExportArgs, out: &Path) -> Outcome {
+    let format = args.format.unwrap_or(FORMATS[0]);
     let server = Server::new(args.server.clone())?;
     let path = format!("/flows/{}/export", args.flow);
-    let mut download = server.download(&path, &query(&args)).await?;
+    let mut download = server.download(&path, &query(&args, format)).await?;
     let total = download.headers().get(TOTAL);
     let total = total.and_then(|total| total.to_str().ok()).and_then(|it| it.parse().ok());
-    let mut target = Target::open(&args.out)?;
-    let mut lines = LineCounter::new(args.format);
+    let mut target = Target::open(out)?;
+    let mut lines = LineCounter::new(format);
     let progress = match &lines {
         Some(_) => Progress::start("exporting", 0, total),
         None => Progress::in_bytes("exporting"),
@@ -71,7 +73,7 @@ async fn run(args: ExportArgs) -> Outcome {
         (Some(rows), _) | (None, Some(rows)) => {
             output::note(format_args!("{} exported", output::counted(rows, "response")));
         }
-        (None, None) => output::note(format_args!("{} written", args.out.display())),
+        (None, None) => output::note(format_args!("{} written", out.display())),
     }
     Ok(Exit::Done)
 }
@@ -104,8 +106,9 @@ async fn save(
     }
 }
 
-fn query(args: &ExportArgs) -> Vec<(String, String)> {
-    let mut query = vec![("format".to_owned(), args.format.name.to_owned())];
+/// The format, the columns and the filters as the server takes them.
+pub(crate) fn query(args: &ExportArgs, format: &ExportFormat) -> Vec<(String, String)> {
+    let mut query = vec![("format".to_owned(), format.name.to_owned())];
     let mut add = |name: &str, value: Option<String>| {
         query.extend(value.map(|value| (name.to_owned(), value)));
     };
@@ -222,8 +225,6 @@ impl LineCounter {
 
 #[cfg(test)]
 mod tests {
-    use sluice_engine::export::FORMATS;
-
     use super::*;
 
     fn counter(format: &str) -> Option<LineCounter> {

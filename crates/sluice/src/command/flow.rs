@@ -1,8 +1,8 @@
-//! `sluice flow push`, `publish` and `list`.
+//! `sluice flow push`, `publish` and `list`, and the other commands for flows.
 
 use serde_json::{Value, json};
 
-use super::check;
+use super::{apply, check, flow_state, pull, target};
 use crate::args::{FlowCommand, ListArgs, PublishArgs, PushArgs};
 use crate::client::{CallError, Server, faults_in, faults_of, field};
 use crate::failure::{Exit, Failure, Outcome};
@@ -14,6 +14,12 @@ pub(crate) async fn run(command: FlowCommand) -> Outcome {
         FlowCommand::Check(args) => check::run(&args),
         FlowCommand::Push(args) => push(*args).await,
         FlowCommand::Publish(args) => publish(args).await,
+        FlowCommand::Apply(args) => apply::apply(args).await,
+        FlowCommand::Diff(args) => apply::diff(args).await,
+        FlowCommand::Pull(args) => pull::run(*args).await,
+        FlowCommand::Window(args) => flow_state::window(args).await,
+        FlowCommand::Retire(args) => flow_state::retire(args).await,
+        FlowCommand::Archive(args) => flow_state::archive(args).await,
         FlowCommand::List(args) => list(args).await,
     }
 }
@@ -41,6 +47,9 @@ async fn push(args: PushArgs) -> Outcome {
             "this is a new flow; to change it later: sluice flow push {shown} --flow {flow}"
         ));
     }
+    if file.has_settings() {
+        output::note("the settings under `flow` are not pushed; `sluice flow apply` uses them");
+    }
     let reported = faults_of(&draft);
     let faults = if reported.is_empty() { file.faults() } else { file.explained(reported) };
     if !faults.is_empty() {
@@ -62,10 +71,7 @@ async fn create(
     args: &PushArgs,
     file: &FlowFile,
 ) -> Result<(String, Value), Failure> {
-    let app = match args.app {
-        Some(app) => app.to_string(),
-        None => only_app(server).await?,
-    };
+    let app = target::app(server, args.app).await?;
     let title = file.definition["title"].as_str();
     let name = args.name.as_deref().or(title).ok_or_else(|| {
         Failure::usage("the new flow needs a name", "give --name, or a title in the file")
@@ -73,27 +79,6 @@ async fn create(
     let body = json!({"name": name, "kind": args.kind.as_str(), "definition": file.definition});
     let made = server.post(&format!("/apps/{app}/flows"), Some(&body)).await?;
     Ok((field(&made, "flowId").to_owned(), made["draft"].clone()))
-}
-
-async fn only_app(server: &Server) -> Result<String, Failure> {
-    let apps = server.list("/apps").await?;
-    if let [app] = apps.as_slice() {
-        return Ok(field(app, "appId").to_owned());
-    }
-    if apps.is_empty() {
-        return Err(Failure::new(
-            "there is no app to put the flow into",
-            "create one with: sluice app create NAME",
-        ));
-    }
-    let listed: Vec<String> = apps
-        .iter()
-        .map(|app| format!("--app {}  {}", field(app, "appId"), quoted(field(app, "name"))))
-        .collect();
-    Err(Failure::usage(
-        "there are several apps",
-        format!("choose one, or a flow to update with --flow:\n  {}", listed.join("\n  ")),
-    ))
 }
 
 async fn publish(args: PublishArgs) -> Outcome {
@@ -157,7 +142,7 @@ async fn list(args: ListArgs) -> Outcome {
     for app in apps {
         for flow in server.list(&format!("/apps/{app}/flows")).await? {
             any = true;
-            output::line(flow_line(&app, &flow));
+            output::line(args.json.shown(&flow, |flow| flow_line(&app, flow)));
         }
     }
     if !any {
@@ -176,7 +161,8 @@ fn flow_line(app: &str, flow: &Value) -> String {
         },
     };
     let (id, kind) = (field(flow, "flowId"), field(flow, "kind"));
-    format!("{id}  {app}  {kind:<7}  {state:<10}  {}", quoted(field(flow, "name")))
+    let key = flow["key"].as_str().map(|key| format!("  key={key}")).unwrap_or_default();
+    format!("{id}  {app}  {kind:<7}  {state:<10}  {}{key}", quoted(field(flow, "name")))
 }
 
 #[cfg(test)]

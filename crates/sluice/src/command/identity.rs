@@ -22,11 +22,11 @@ pub(crate) async fn run(command: IdentityCommand) -> Outcome {
                 output::line(secret);
             }
         }
-        IdentityCommand::List { app, server } => {
+        IdentityCommand::List { app, json, server } => {
             let server = Server::new(server)?;
             let keys = server.get(&format!("/apps/{app}/identity-keys"), &[]).await?;
             for key in keys["items"].as_array().into_iter().flatten() {
-                output::line(key_line(key));
+                output::line(json.shown(key, key_line));
             }
         }
         IdentityCommand::Revoke { app, kid, server } => {

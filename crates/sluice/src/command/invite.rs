@@ -167,7 +167,7 @@ async fn list(args: InviteListArgs) -> Outcome {
         query.extend(after.map(|after| ("after", after)));
         let mut page = server.get(&path, &query).await?;
         for item in page["items"].as_array().into_iter().flatten() {
-            if output::print(&format!("{}\n", invitation_line(item))).is_err() {
+            if output::print(&format!("{}\n", args.json.shown(item, invitation_line))).is_err() {
                 return Ok(Exit::Done);
             }
         }

@@ -14,10 +14,11 @@ const LIST: &str = "`sluice respondent list APP_ID` lists the respondents of an 
 
 pub(crate) async fn run(command: RespondentCommand) -> Outcome {
     match command {
-        RespondentCommand::List { app, server } => {
+        RespondentCommand::List { app, json, server } => {
             let server = Server::new(server)?;
             let query = [("appId", app.to_string())];
-            server.each("/respondents", &query, |item| output::print(&row(item))).await?;
+            let print = |item: &Value| output::print(&format!("{}\n", json.shown(item, row)));
+            server.each("/respondents", &query, print).await?;
         }
         RespondentCommand::Responses { who, server } => {
             let server = Server::new(server)?;
@@ -132,7 +133,6 @@ fn row(item: &Value) -> String {
     for identity in item["identities"].as_array().into_iter().flatten() {
         line.push_str(&format!("  {}", quoted(field(identity, "value"))));
     }
-    line.push('\n');
     line
 }
 

@@ -10,11 +10,11 @@ use crate::output::{self, quoted};
 pub(crate) async fn run(command: UserCommand) -> Outcome {
     match command {
         UserCommand::Add(args) => add(args).await?,
-        UserCommand::List { server } => {
+        UserCommand::List { json, server } => {
             let server = Server::new(server)?;
             let users = server.list("/users").await?;
             for user in &users {
-                output::line(user_line(user));
+                output::line(json.shown(user, user_line));
             }
             if users.is_empty() {
                 output::note(

@@ -234,3 +234,12 @@ fn the_api_page_lists_every_error_code_of_the_gets_and_visits() {
     }
     assert!(checked >= 24, "only {checked} codes were found in the OpenAPI document");
 }
+
+#[test]
+fn the_flow_file_in_the_guide_passes_the_check() {
+    let guide = document("docs/flows-as-code.md");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("lunch.yaml"), blocks(&guide, "yaml")[0]).unwrap();
+    let output = run(folder.path(), &["flow", "check", "lunch.yaml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}

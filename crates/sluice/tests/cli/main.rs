@@ -11,6 +11,8 @@ mod identity;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod apply;
+mod automation;
 mod backup;
 mod canary;
 mod code_map;
@@ -20,6 +22,7 @@ mod disk;
 mod documents;
 mod files;
 mod flow;
+mod follow;
 mod formats_and_fields;
 mod interrupted_restore;
 mod invite;

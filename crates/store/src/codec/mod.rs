@@ -1,11 +1,12 @@
 //! Decoding rows from SQL values: the part that both backends share.
 //!
-//! Each row type has its column list and its reader side by side ([`rows`]; for responses in
-//! `crate::response`). A reader takes the cells from left to right, so a query can concatenate
-//! several lists. A backend implements reading one cell ([`ReadCells`]) and the error for an
-//! unreadable cell. The SQL stays in the backends.
+//! Each row type has its column list and its reader side by side ([`rows`] and [`flows`]; for
+//! responses in `crate::response`). A reader takes the cells from left to right, so a query can
+//! concatenate several lists. A backend implements reading one cell ([`ReadCells`]) and the error
+//! for an unreadable cell. The SQL stays in the backends.
 
 pub(crate) mod cells;
+mod flows;
 mod rows;
 
 use serde::Serialize;
@@ -14,6 +15,7 @@ pub(crate) use crate::response::{
     COLUMNS, COUNTED, Column, Get, RESPONSE, response, rewritten_columns, text_columns,
 };
 pub(crate) use cells::ReadCells;
+pub(crate) use flows::*;
 pub(crate) use rows::*;
 
 /// The serde name of an enum variant.

@@ -7,16 +7,16 @@ use sluice_flow::id::{
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::respondent::Known;
-use sluice_flow::time::{Day, Window};
+use sluice_flow::time::Day;
 use uuid::Uuid;
 
 use super::ReadCells;
 use crate::{
     App, AppLimits, AppRow, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow,
-    DeliveryRow, EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow,
-    InvitationRow, KeyRow, LinkRow, MailRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor,
-    SessionHolder, SessionRow, ShortPathRow, SinkPositionRow, Subject, TestResponseRow, TokenRow,
-    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    DeliveryRow, EndpointRow, EventRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow,
+    KeyRow, LinkRow, MailRow, ReportRow, RespondentRow, SavedViewRow, SecondFactor, SessionHolder,
+    SessionRow, ShortPathRow, SinkPositionRow, Subject, TestResponseRow, TokenRow, UsedKeyRow,
+    UserRow, VersionRow, VisitCountRow,
 };
 
 /// The columns of an app, with this expression for its branding.
@@ -77,40 +77,6 @@ pub(crate) fn identity_key<C: ReadCells>(cells: &mut C) -> Result<IdentityKeyRow
         issuer: cells.optional_text()?,
         created_at: cells.time()?,
         revoked_at: cells.optional_time()?,
-    })
-}
-
-/// The columns of a flow, with this expression for its design.
-macro_rules! flow_columns {
-    ($design:literal) => {
-        concat!(
-            "flows.app_id, flows.flow_id, flows.kind, flows.name, flows.live_starts_at, \
-             flows.live_ends_at, flows.grace_window_seconds, flows.closing, flows.labels, ",
-            $design,
-            ", flows.test_links, flows.invitation_email, flows.created_at, flows.archived_at"
-        )
-    };
-}
-
-pub(crate) const FLOW: &str = flow_columns!("coalesce(flows.design_with_pictures, flows.design)");
-/// Without the pictures of its design.
-pub(crate) const LISTED_FLOW: &str = flow_columns!("flows.design");
-
-pub(crate) fn flow<C: ReadCells>(cells: &mut C) -> Result<FlowRow, C::Error> {
-    Ok(FlowRow {
-        app_id: cells.id(AppId::from_uuid)?,
-        flow_id: cells.id(FlowId::from_uuid)?,
-        kind: cells.variant()?,
-        name: cells.text()?,
-        live: Window { starts_at: cells.optional_time()?, ends_at: cells.optional_time()? },
-        grace_window_seconds: cells.optional_number()?,
-        closing: cells.optional_text()?,
-        labels: cells.optional_json()?.unwrap_or_default(),
-        design: cells.optional_text()?,
-        test_links: cells.number()?,
-        invitation_email: cells.optional_text()?,
-        created_at: cells.time()?,
-        archived_at: cells.optional_time()?,
     })
 }
 

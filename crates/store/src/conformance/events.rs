@@ -178,6 +178,28 @@ pub(super) async fn a_reader_never_misses_what_is_stored_behind_it(store: TheSto
     assert_eq!(seen, stored);
 }
 
+/// Found at once, by a reader that must not read the log so far yet.
+pub(super) async fn responses_that_are_announced_again_are_found_at_once(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    shop.store(&store, 50, "").await;
+    let (_, passed) = read(&store, query(shop.app(), start())).await;
+    let late = [shop.store(&store, 40, "").await, shop.store(&store, 10, "").await];
+    let (app, flow) = (shop.app(), shop.flow.flow_id);
+    let found = store.late_responses(app, flow, passed).await.unwrap();
+    assert!(late.iter().all(|it| found.contains(it)), "{late:?} are not in {found:?}");
+    let last = EventId::from_uuid(Uuid::max());
+    assert_eq!(store.late_responses(app, flow, last).await.unwrap(), []);
+    let sibling = flow_row(app).flow_id;
+    for (app, flow) in [(app, sibling), (other.app(), flow), (other.app(), other.flow.flow_id)] {
+        assert_eq!(store.late_responses(app, flow, start()).await.unwrap(), []);
+    }
+    // A deleted response may still be announced; it is just not stored any more.
+    let rows = vec![Write::DeleteResponse(late[0])];
+    apply(&store, app, rows).await;
+    let found = store.late_responses(app, flow, passed).await.unwrap();
+    assert!(found.contains(&late[1]), "{found:?}");
+}
+
 /// As above, while many write at the same time.
 pub(super) async fn a_reader_misses_nothing_under_concurrent_writes(store: TheStore) {
     const WRITERS: i64 = 4;

@@ -288,6 +288,7 @@ fn flow_records(app: u32, flow: u32) -> Vec<Record> {
         live: Window { starts_at: has(flow == 1, 0), ends_at: has(flow == 1, 1_000_000_000) },
         grace_window_seconds: (flow == 1).then_some(60),
         closing: (flow == 1).then(|| r#"{"closeAfter":500}"#.to_owned()),
+        key: (flow == 1).then(|| "feedback".to_owned()),
         labels: (0..flow).map(|_| format!("team é {app}")).collect(),
         design: (flow == 1).then(|| r##"{"accentColor":"#0a7d4f"}"##.to_owned()),
         test_links: u32::from(flow == 1) * 3,

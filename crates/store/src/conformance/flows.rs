@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use sluice_flow::definition::Kind;
+use sluice_flow::id::FlowId;
 use sluice_flow::time::Window;
 
 use super::world::{Shop, TheStore, apply, at, draft_row, flow_row, published_row};
-use crate::{FlowQuery, FlowRow, GraceCap, Order, Page, VersionRow, Write};
+use crate::{At, FlowQuery, FlowRow, GraceCap, Order, Page, StoreError, VersionRow, Write};
 
 pub(super) async fn a_flow_and_a_version_read_back_as_they_were_given(store: TheStore) {
     let shop = Shop::open(&store).await;
@@ -232,8 +233,8 @@ pub(super) async fn flows_are_listed_newest_first_and_without_archived_ones(stor
         let mut listed = Vec::new();
         loop {
             let after = listed.last().copied();
-            let query =
-                FlowQuery { app_id: shop.app(), label: None, archived, after, order, limit: 2 };
+            let all = FlowQuery::all(shop.app(), Page { after, limit: 2 });
+            let query = FlowQuery { archived, order, ..all };
             let flows = store.list_flows(&query).await.unwrap();
             listed.extend(flows.iter().map(|state| state.flow.flow_id));
             if flows.is_empty() {
@@ -277,6 +278,44 @@ pub(super) async fn flows_are_listed_by_one_of_their_labels(store: TheStore) {
     let flows = store.list_flows(&query).await.unwrap();
     assert_eq!(flows[0].flow.flow_id, made[2].0);
     assert_eq!(flows.len(), 1);
+}
+
+pub(super) async fn a_flow_is_found_by_its_key_which_no_other_flow_of_its_app_has(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let key = |key: &str| Some(key.to_owned());
+    let keyed = |app, name: &str| FlowRow { key: key(name), ..flow_row(app) };
+    let (one, two) = (keyed(shop.app(), "one"), keyed(shop.app(), "One"));
+    let elsewhere = keyed(other.app(), "one");
+    let rows = [&one, &two].map(|row| Write::Flow(row.clone()));
+    apply(&store, shop.app(), rows.into()).await;
+    apply(&store, other.app(), vec![Write::Flow(elsewhere.clone())]).await;
+    let found = async |app, name: &str| -> Vec<FlowId> {
+        let page = Page { after: None, limit: 10 };
+        let query = FlowQuery { key: key(name), ..FlowQuery::all(app, page) };
+        let flows = store.list_flows(&query).await.unwrap();
+        flows.iter().map(|state| state.flow.flow_id).collect()
+    };
+    assert_eq!(found(shop.app(), "one").await, [one.flow_id]);
+    assert_eq!(found(shop.app(), "One").await, [two.flow_id]);
+    assert_eq!(found(other.app(), "one").await, [elsewhere.flow_id]);
+    assert_eq!(found(shop.app(), "on").await, []);
+    let page = Page { after: None, limit: 10 };
+    let labelled =
+        FlowQuery { label: key("x"), key: key("one"), ..FlowQuery::all(shop.app(), page) };
+    assert_eq!(store.list_flows(&labelled).await.unwrap(), []);
+    // Neither a new flow nor an existing one can have the key of another.
+    let app = store.find_app(shop.app()).await.unwrap().unwrap();
+    for row in [keyed(shop.app(), "one"), FlowRow { key: key("one"), ..two.clone() }] {
+        let at = At::App { app: shop.app(), expected: app.revision };
+        let refused = store.apply(at, vec![Write::Flow(row)].into()).await;
+        assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
+    }
+    assert_eq!(found(shop.app(), "one").await, [one.flow_id]);
+    // A key is free again once its flow has another or none.
+    apply(&store, shop.app(), vec![Write::Flow(FlowRow { key: None, ..one })]).await;
+    apply(&store, shop.app(), vec![Write::Flow(FlowRow { key: key("one"), ..two.clone() })]).await;
+    assert_eq!(found(shop.app(), "one").await, [two.flow_id]);
+    assert_eq!(store.find_flow(two.flow_id).await.unwrap().unwrap().flow.key, key("one"));
 }
 
 pub(super) async fn published_versions_are_listed_by_descending_number(store: TheStore) {

@@ -135,6 +135,7 @@ cases! {
         flows_are_listed_in_creation_order
         flows_are_listed_newest_first_and_without_archived_ones
         flows_are_listed_by_one_of_their_labels
+        a_flow_is_found_by_its_key_which_no_other_flow_of_its_app_has
         published_versions_are_listed_by_descending_number
         a_grace_cap_shortens_later_graces_and_extends_none;
     responses:
@@ -339,6 +340,7 @@ cases! {
         an_event_is_not_a_change_of_its_app
         a_reader_never_misses_what_is_stored_behind_it
         a_reader_misses_nothing_under_concurrent_writes
+        responses_that_are_announced_again_are_found_at_once
         an_erasure_records_what_it_deleted
         a_deleted_response_is_not_in_the_log
         events_are_found_by_their_ids

@@ -66,6 +66,7 @@ async fn administration(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMu
     let query = FlowQuery {
         app_id: app,
         label: None,
+        key: None,
         archived: None,
         order: Order::Desc,
         after: None,

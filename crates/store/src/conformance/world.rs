@@ -85,6 +85,7 @@ pub(super) fn flow_row(app_id: AppId) -> FlowRow {
         grace_window_seconds: None,
         closing: None,
         invitation_email: None,
+        key: None,
         labels: Vec::new(),
         design: None,
         test_links: 0,

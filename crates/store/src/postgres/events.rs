@@ -12,7 +12,7 @@
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, EventId, FlowId};
+use sluice_flow::id::{AppId, EventId, FlowId, ResponseId};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -27,7 +27,7 @@ use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::Transaction;
 use crate::codec::text_columns;
 use crate::event::{EventIds, LogPart, before, merged};
-use crate::{EventRow, EventStore, LogPage, LogQuery, Order, ResponseRow, StoreResult};
+use crate::{EventRow, EventStore, LATE, LogPage, LogQuery, Order, ResponseRow, StoreResult};
 
 /// The most responses that a page scans if it reads those of all apps.
 const SCANNED_MAX: usize = 1_000;
@@ -59,6 +59,21 @@ impl EventStore for PgStore {
             (true, None) => of_app(&self.pool, query, span).await?,
         };
         Ok(merged(query, end, responses, events))
+    }
+
+    async fn late_responses(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        after: EventId,
+    ) -> StoreResult<Vec<ResponseId>> {
+        let sql = format!(
+            "SELECT {EVENT} FROM events WHERE app_id = $1 AND event_id > $2 AND flow_id = $3 \
+             AND kind = $4 ORDER BY event_id"
+        );
+        let params: Params = &[&app.uuid(), &after.uuid(), &flow.uuid(), &LATE];
+        let found = self.pool.many_by_index(&sql, params, codec::event).await?;
+        Ok(found.iter().filter_map(EventRow::late_response).collect())
     }
 
     fn log_delay_millis(&self) -> i64 {

@@ -96,15 +96,15 @@ pub(super) async fn identity_key(transaction: &Transaction, row: &IdentityKeyRow
 pub(super) async fn flow(transaction: &Transaction, row: &FlowRow) -> Done {
     let sql = "INSERT INTO flows (app_id, flow_id, kind, name, live_starts_at, live_ends_at, \
          grace_window_seconds, created_at, archived_at, closing, labels, design, \
-         design_with_pictures, test_links, invitation_email) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+         design_with_pictures, test_links, invitation_email, flow_key) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
          ON CONFLICT (app_id, flow_id) DO UPDATE SET kind = excluded.kind, name = excluded.name, \
          live_starts_at = excluded.live_starts_at, live_ends_at = excluded.live_ends_at, \
          grace_window_seconds = excluded.grace_window_seconds, created_at = excluded.created_at, \
          archived_at = excluded.archived_at, closing = excluded.closing, \
          labels = excluded.labels, design = excluded.design, \
          design_with_pictures = excluded.design_with_pictures, test_links = excluded.test_links, \
-         invitation_email = excluded.invitation_email";
+         invitation_email = excluded.invitation_email, flow_key = excluded.flow_key";
     let (app, flow, kind) =
         (row.app_id.uuid(), row.flow_id.uuid(), codec::variant_name(&row.kind)?);
     let live = (millis(row.live.starts_at), millis(row.live.ends_at));
@@ -129,6 +129,7 @@ pub(super) async fn flow(transaction: &Transaction, row: &FlowRow) -> Done {
         &design.whole,
         &i64::from(row.test_links),
         &row.invitation_email,
+        &row.key,
     ];
     transaction.execute(sql, params).await?;
     directory::put_owner(transaction, flow, app).await

@@ -51,7 +51,8 @@ pub trait AdminStore: Send + Sync + 'static {
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>>;
 
     /// The app's flows that match the query, in order of creation or in reverse order. Their designs
-    /// are without pictures, which are not read.
+    /// are without pictures, which are not read. No two flows of an app have the same key: a change
+    /// that would make it so fails.
     async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>>;
 
     /// The flow's published versions by descending number, starting below `before` if it is given.

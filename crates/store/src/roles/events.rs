@@ -1,7 +1,7 @@
 //! The log of events, and webhooks, as roles of the store.
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
+use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId, FlowId, ResponseId};
 use sluice_flow::time::Timestamp;
 
 #[cfg(doc)]
@@ -24,6 +24,16 @@ pub trait EventStore: Send + Sync + 'static {
     /// - A page reads a limited number of rows. It may be short or empty and still advance.
     /// - A response that was deleted or erased is not in the log any more.
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage>;
+
+    /// The responses of a flow that were announced again after this position ([`crate::LATE`]),
+    /// also where readers may not read yet. A response that another read returned, and that was
+    /// announced again, is among them if that read came first.
+    async fn late_responses(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        after: EventId,
+    ) -> StoreResult<Vec<ResponseId>>;
 
     /// How long after it was stored an event can be read, usually, in milliseconds.
     fn log_delay_millis(&self) -> i64;

@@ -15,7 +15,7 @@ use super::version_numbers::{OF_FLOW, RESPONSES};
 use crate::event::{EventIds, LogPart, merged};
 use crate::listing::Span;
 use crate::{
-    ErasureMark, EventRow, EventStore, LogPage, LogQuery, NewResponse, Outcome, ResponseRow,
+    ErasureMark, EventRow, EventStore, LATE, LogPage, LogQuery, NewResponse, Outcome, ResponseRow,
     StoreResult,
 };
 
@@ -30,6 +30,15 @@ impl EventStore for SqliteStore {
     async fn read_log(&self, query: &LogQuery) -> StoreResult<LogPage> {
         let (query, horizon) = (*query, self.gate.horizon(query.now));
         self.readers.read(move |it| read(it, &query, horizon)).await
+    }
+
+    async fn late_responses(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        after: EventId,
+    ) -> StoreResult<Vec<ResponseId>> {
+        self.readers.read(move |it| late(it, app, flow, after)).await
     }
 
     fn log_delay_millis(&self) -> i64 {
@@ -133,6 +142,21 @@ fn events(connection: &Connection, query: &LogQuery, end: EventId) -> Result<Log
     let mut part = LogPart::limited(found, rows, |row| row.event_id);
     part.rows.retain(|row| query.flow_id.is_none() || row.flow_id == query.flow_id);
     Ok(part)
+}
+
+fn late(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    after: EventId,
+) -> Result<Vec<ResponseId>> {
+    let sql = format!(
+        "SELECT {EVENT} FROM events WHERE app_id = ?1 AND event_id > ?2 AND flow_id = ?3 \
+         AND kind = ?4 ORDER BY event_id"
+    );
+    let params = params![bytes!(app), bytes!(after), bytes!(flow), LATE];
+    let found = many(connection, &sql, params, codec::event)?;
+    Ok(found.iter().filter_map(EventRow::late_response).collect())
 }
 
 fn by_ids(connection: &Connection, app: AppId, events: &[EventId]) -> Result<Vec<EventRow>> {

@@ -89,8 +89,8 @@ pub(super) fn flow(connection: &Connection, row: &FlowRow) -> Result<()> {
         .prepare_cached(
             "INSERT INTO flows (app_id, flow_id, kind, name, live_starts_at, live_ends_at, \
              grace_window_seconds, created_at, archived_at, closing, labels, design, \
-             design_with_pictures, test_links, invitation_email) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
+             design_with_pictures, test_links, invitation_email, flow_key) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
              ON CONFLICT (app_id, flow_id) DO UPDATE SET kind = excluded.kind, \
              name = excluded.name, live_starts_at = excluded.live_starts_at, \
              live_ends_at = excluded.live_ends_at, \
@@ -99,7 +99,7 @@ pub(super) fn flow(connection: &Connection, row: &FlowRow) -> Result<()> {
              closing = excluded.closing, labels = excluded.labels, design = excluded.design, \
              design_with_pictures = excluded.design_with_pictures, \
              test_links = excluded.test_links, \
-             invitation_email = excluded.invitation_email",
+             invitation_email = excluded.invitation_email, flow_key = excluded.flow_key",
         )?
         .execute(params![
             bytes!(row.app_id),
@@ -117,6 +117,7 @@ pub(super) fn flow(connection: &Connection, row: &FlowRow) -> Result<()> {
             design.whole,
             row.test_links,
             row.invitation_email,
+            row.key,
         ])
         .map(|_| ())
 }

@@ -45,6 +45,7 @@ fn flow_of(app: AppId) -> FlowRow {
         grace_window_seconds: None,
         closing: None,
         invitation_email: None,
+        key: None,
         labels: Vec::new(),
         design: None,
         test_links: 0,

@@ -261,6 +261,7 @@ async fn responses_stored_without_counts_are_counted_by_a_scan() {
         grace_window_seconds: None,
         closing: None,
         invitation_email: None,
+        key: None,
         labels: Vec::new(),
         design: None,
         test_links: 0,

@@ -33,6 +33,7 @@ pub(crate) fn flow_row() -> FlowRow {
         grace_window_seconds: None,
         closing: None,
         invitation_email: None,
+        key: None,
         labels: Vec::new(),
         design: None,
         test_links: 0,

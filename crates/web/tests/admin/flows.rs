@@ -13,8 +13,8 @@ async fn a_flow_is_created_as_a_draft_and_read_back() {
     let (id, version) = (text(&flow["flowId"]), text(&flow["draft"]["flowVersionId"]));
     assert!(id.starts_with("fl_") && version.starts_with("fv_"));
     let expected = json!({
-        "flowId": id, "appId": app, "name": "Feedback", "kind": "form", "labels": [],
-        "draft": {"flowVersionId": version}, "published": null,
+        "flowId": id, "appId": app, "name": "Feedback", "kind": "form", "key": null, "labels": [],
+        "draft": {"flowVersionId": version}, "draftTag": flow["draftTag"], "published": null,
         "liveWindow": {"startsAt": null, "endsAt": null}, "graceWindowSeconds": null,
         "closeAfter": null, "quotas": [], "counted": null, "createdAt": at(0), "archivedAt": null,
         "design": {

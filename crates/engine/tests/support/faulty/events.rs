@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
+use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId, FlowId, ResponseId};
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
@@ -16,6 +16,14 @@ impl EventStore for FaultyStore {
         self.log_reads.fetch_add(1, Ordering::SeqCst);
         self.log_rows_max.fetch_max(page.entries.len(), Ordering::SeqCst);
         Ok(page)
+    }
+    async fn late_responses(
+        &self,
+        app: AppId,
+        flow: FlowId,
+        after: EventId,
+    ) -> StoreResult<Vec<ResponseId>> {
+        self.read().late_responses(app, flow, after).await
     }
     fn log_delay_millis(&self) -> i64 {
         self.inner.log_delay_millis()

@@ -86,6 +86,7 @@ CREATE TABLE flows (
     live_ends_at         bigint,
     grace_window_seconds bigint,
     closing              text,               -- how many responses are accepted, JSON object
+    flow_key             text,               -- the name by which flow files refer to it
     labels               text,               -- JSON array
     design               text,               -- what replaces parts of the app's design, without pictures, JSON object
     test_links           bigint NOT NULL DEFAULT 0, -- how often its test links were revoked
@@ -95,6 +96,7 @@ CREATE TABLE flows (
     design_with_pictures text,               -- the whole design, if it has pictures
     PRIMARY KEY (app_id, flow_id)
 );
+CREATE UNIQUE INDEX flows_by_key ON flows (app_id, flow_key) WHERE flow_key IS NOT NULL;
 
 -- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the state of
 -- a version follows from its times.

@@ -372,9 +372,15 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Keys | Table::Respondents | Table::Consents | Table::UsedKeys => &[],
         Table::IdentityKeys => &["kid", "material", "issuer"],
         Table::Identities => &["value"],
-        Table::Flows => {
-            &["name", "closing", "labels", "design", "design_with_pictures", "invitation_email"]
-        }
+        Table::Flows => &[
+            "name",
+            "closing",
+            "flow_key",
+            "labels",
+            "design",
+            "design_with_pictures",
+            "invitation_email",
+        ],
         Table::ClosingCounts => &["counts"],
         Table::Versions => &["definition"],
         Table::Tokens => &["name", "scopes"],

@@ -39,10 +39,12 @@ pub(in super::super) async fn flows(pool: &Pool, query: &FlowQuery) -> StoreResu
     let sql = format!(
         "{} WHERE flows.app_id = $1 AND flows.flow_id {beyond} $2 {archived} \
          AND ($4::text IS NULL OR jsonb_exists(flows.labels::jsonb, $4::text)) \
+         AND ($5::text IS NULL OR flows.flow_key = $5::text) \
          ORDER BY flows.flow_id {order} LIMIT $3",
         select_state(LISTED_FLOW)
     );
-    let params: Params = &[&query.app_id.uuid(), &after, &limit(query.limit), &query.label];
+    let app = query.app_id.uuid();
+    let params: Params = &[&app, &after, &limit(query.limit), &query.label, &query.key];
     pool.many(&sql, params, state).await
 }
 

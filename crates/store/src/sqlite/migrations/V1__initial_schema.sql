@@ -67,6 +67,7 @@ CREATE TABLE flows (
     live_ends_at         INTEGER,
     grace_window_seconds INTEGER,
     closing              TEXT,               -- how many responses are accepted, JSON object
+    flow_key             TEXT,               -- the name by which flow files refer to it
     labels               TEXT,               -- JSON array
     design               TEXT,               -- what replaces parts of the app's design, without pictures, JSON object
     test_links           INTEGER NOT NULL DEFAULT 0, -- how often its test links were revoked
@@ -77,6 +78,7 @@ CREATE TABLE flows (
     PRIMARY KEY (app_id, flow_id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX flows_by_id ON flows (flow_id);
+CREATE UNIQUE INDEX flows_by_key ON flows (app_id, flow_key) WHERE flow_key IS NOT NULL;
 
 -- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the state of
 -- a version follows from its times. The definition is the last column because it can be long, and SQLite

@@ -50,15 +50,19 @@ pub(in super::super) fn flows(
         None => "",
         Some(_) => "AND EXISTS (SELECT 1 FROM json_each(flows.labels) WHERE value = ?4)",
     };
+    let keyed = if query.key.is_some() { "AND flows.flow_key = ?5" } else { "" };
     let sql = format!(
-        "{} WHERE flows.app_id = ?1 AND flows.flow_id {beyond} ?2 {archived} {labelled} \
+        "{} WHERE flows.app_id = ?1 AND flows.flow_id {beyond} ?2 {archived} {labelled} {keyed} \
          ORDER BY flows.flow_id {order} LIMIT ?3",
         select_flow(LISTED_FLOW)
     );
     let (app, rows) = (bytes!(query.app_id), limit(query.limit));
-    let found = match &query.label {
-        None => many(&instant, &sql, params![app, after, rows], flow_and_app)?,
-        Some(label) => many(&instant, &sql, params![app, after, rows, label], flow_and_app)?,
+    let (label, key) = (&query.label, &query.key);
+    // A statement has as many parameters as the largest that it names.
+    let found = match (label, key) {
+        (None, None) => many(&instant, &sql, params![app, after, rows], flow_and_app)?,
+        (Some(_), None) => many(&instant, &sql, params![app, after, rows, label], flow_and_app)?,
+        (_, Some(_)) => many(&instant, &sql, params![app, after, rows, label, key], flow_and_app)?,
     };
     found.into_iter().map(|found| state(&instant, found)).collect()
 }

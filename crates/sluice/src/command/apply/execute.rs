@@ -1,0 +1,88 @@
+//! Writes what a plan says: the draft, the settings, then the new version.
+//!
+//! The draft comes first, because quotas may ask about its questions. Draft and publish name the
+//! state that was compared, so that nothing that someone else saved meanwhile is replaced.
+
+use serde_json::{Map, Value, json};
+use sluice_flow::flow_settings::{self, FlowSettings};
+
+use super::super::check;
+use super::plan::{Plan, Planned, Source, Update};
+use crate::client::{CallError, Server, faults_in, faults_of, field};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::output::{self, counted};
+
+pub(super) async fn run(server: &Server, app: &str, plan: &Plan) -> Outcome {
+    let source = &plan.source;
+    match &plan.planned {
+        Planned::Create => create(server, app, source).await,
+        Planned::Update(update) => self::update(server, source, update).await,
+    }
+}
+
+async fn create(server: &Server, app: &str, source: &Source) -> Outcome {
+    let body = json!({
+        "key": source.key, "name": source.name(), "kind": source.kind(),
+        "definition": source.definition,
+    });
+    let made = server.post(&format!("/apps/{app}/flows"), Some(&body)).await?;
+    let flow = field(&made, "flowId");
+    output::line(format_args!("  created {flow}"));
+    let before = FlowSettings::of_flow(&made).unwrap_or_default();
+    save_settings(server, flow, flow_settings::patch(&before, &source.settings)).await?;
+    publish(server, source, flow, field(&made, "draftTag")).await
+}
+
+async fn update(server: &Server, source: &Source, update: &Update) -> Outcome {
+    let flow = &update.flow_id;
+    let mut tag = update.draft_tag.clone();
+    let mut patch = update.patch.clone();
+    if update.saves_draft {
+        let path = format!("/flows/{flow}/draft");
+        let draft = server.put_if(&path, &source.definition, &tag).await?;
+        let faults = faults_of(&draft);
+        if !faults.is_empty() {
+            return Ok(not_published(source, &faults));
+        }
+        tag = field(&draft, "tag").to_owned();
+        // A draft with another title may have renamed the flow.
+        patch.extend(source.settings.name.as_ref().map(|name| ("name".to_owned(), json!(name))));
+    }
+    save_settings(server, flow, patch).await?;
+    if update.publishes {
+        return publish(server, source, flow, &tag).await;
+    }
+    output::line("  settings saved");
+    Ok(Exit::Done)
+}
+
+async fn save_settings(
+    server: &Server,
+    flow: &str,
+    patch: Map<String, Value>,
+) -> Result<(), Failure> {
+    if !patch.is_empty() {
+        server.patch(&format!("/flows/{flow}"), &Value::Object(patch)).await?;
+    }
+    Ok(())
+}
+
+async fn publish(server: &Server, source: &Source, flow: &str, tag: &str) -> Outcome {
+    match server.post_if(&format!("/flows/{flow}/publish"), tag).await {
+        Ok(published) => {
+            let (number, version) = (&published["number"], field(&published, "flowVersionId"));
+            output::line(format_args!("  published version {number} ({version})"));
+            check::print_warnings(&source.shown, &faults_in(&published["warnings"]));
+            Ok(Exit::Done)
+        }
+        Err(CallError::Faults(faults)) => Ok(not_published(source, &faults)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn not_published(source: &Source, faults: &[sluice_flow::definition::Fault]) -> Exit {
+    check::print(&source.shown, faults);
+    let count = counted(faults.len() as u64, "fault");
+    output::note(format_args!("{}: saved as a draft, not published: {count}", source.shown));
+    Exit::Faults
+}

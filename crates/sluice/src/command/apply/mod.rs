@@ -1,0 +1,143 @@
+//! `sluice flow apply` and `diff`: flows as their files describe them.
+//!
+//! All files are read, checked and compared with the server before anything is written
+//! ([`plan`]); [`execute`] then writes what differs. The difference in words is that of the console
+//! and of the settings (`sluice_flow`).
+
+mod execute;
+mod plan;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use sluice_flow::definition::Fault;
+use sluice_flow::id::AppId;
+
+use self::plan::{Plan, Planned, Source};
+use super::{check, target};
+use crate::args::{ApplyArgs, DiffArgs, ServerArgs};
+use crate::client::Server;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::flow_file::{self, Unreadable};
+use crate::output::{self, counted};
+
+pub(crate) async fn apply(args: ApplyArgs) -> Outcome {
+    let Some(sources) = sources(&args.files)? else { return Ok(Exit::Faults) };
+    let (server, app, plans) =
+        planned(args.server, args.app, sources, args.overwrite_draft).await?;
+    if args.dry_run {
+        return Ok(report(&plans));
+    }
+    let mut changed = 0;
+    for plan in &plans {
+        print(plan);
+        if plan.is_empty() {
+            continue;
+        }
+        let done = execute::run(&server, &app, plan).await;
+        match done.map_err(|failure| failure.about(&plan.source.shown))? {
+            Exit::Done => changed += 1,
+            other => return Ok(other),
+        }
+    }
+    summarise(&plans, changed, "changed");
+    Ok(Exit::Done)
+}
+
+pub(crate) async fn diff(args: DiffArgs) -> Outcome {
+    let Some(sources) = sources(&args.files)? else { return Ok(Exit::Faults) };
+    // A draft with other changes prevents an apply, but the difference can be shown.
+    let (_, _, plans) = planned(args.server, args.app, sources, true).await?;
+    Ok(report(&plans))
+}
+
+async fn planned(
+    server: ServerArgs,
+    app: Option<AppId>,
+    sources: Vec<Source>,
+    overwrite_draft: bool,
+) -> Result<(Server, String, Vec<Plan>), Failure> {
+    let server = Server::new(server)?;
+    let app = target::app(&server, app).await?;
+    let mut plans = Vec::new();
+    for source in sources {
+        let shown = source.shown.clone();
+        let plan = Plan::new(&server, &app, source, overwrite_draft).await;
+        plans.push(plan.map_err(|failure| failure.about(&shown))?);
+    }
+    Ok((server, app, plans))
+}
+
+/// Reads and checks all files; `None` if any has faults, which are printed.
+fn sources(files: &[PathBuf]) -> Result<Option<Vec<Source>>, Failure> {
+    let (mut sources, mut faults) = (Vec::<Source>::new(), 0);
+    let mut files_by_key = HashMap::new();
+    for path in files {
+        let shown = path.display().to_string();
+        let read = match flow_file::read(path) {
+            Ok(file) => Source::new(shown.clone(), &file),
+            Err(Unreadable::Missing(reason)) => return Err(check::unreadable(path, &reason)),
+            Err(Unreadable::Syntax(message)) => {
+                Err(vec![Fault { pointer: String::new(), message }])
+            }
+        };
+        let read = read.and_then(|source| match files_by_key.get(&source.key) {
+            Some(other) => {
+                let message = format!("{other} has the same key, {}", source.key);
+                Err(vec![Fault { pointer: "/flow/key".to_owned(), message }])
+            }
+            None => Ok(source),
+        });
+        match read {
+            Ok(source) => {
+                files_by_key.insert(source.key.clone(), shown);
+                sources.push(source);
+            }
+            Err(found) => {
+                check::print(&shown, &found);
+                faults += found.len() as u64;
+            }
+        }
+    }
+    if faults > 0 {
+        output::note(format_args!("nothing was changed: {}", counted(faults, "fault")));
+        return Ok(None);
+    }
+    Ok(Some(sources))
+}
+
+/// Prints all plans, without carrying them out.
+fn report(plans: &[Plan]) -> Exit {
+    plans.iter().for_each(print);
+    let would_change = plans.iter().filter(|plan| !plan.is_empty()).count() as u64;
+    summarise(plans, would_change, "would change");
+    if would_change > 0 { Exit::WouldChange } else { Exit::Done }
+}
+
+fn summarise(plans: &[Plan], changed: u64, verb: &str) {
+    let unchanged = plans.iter().filter(|plan| plan.is_empty()).count();
+    output::line(format_args!(
+        "{}: {changed} {verb}, {unchanged} unchanged",
+        counted(plans.len() as u64, "file")
+    ));
+}
+
+/// One line for the file, and one for each change.
+fn print(plan: &Plan) {
+    let Source { shown, key, .. } = &plan.source;
+    let summary = match &plan.planned {
+        Planned::Create => "new flow".to_owned(),
+        Planned::Update(_) if plan.is_empty() => "no changes".to_owned(),
+        Planned::Update(_) => counted(plan.texts.len() as u64, "change"),
+    };
+    output::line(format_args!("{shown}: {key}: {summary}"));
+    for text in &plan.texts {
+        output::line(format_args!("  {}", text.text));
+        if let Some(breaks) = text.breaks {
+            output::line(format_args!("    {breaks}"));
+        }
+    }
+    for note in &plan.notes {
+        output::note(format_args!("{shown}: {note}"));
+    }
+}

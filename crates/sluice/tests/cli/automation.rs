@@ -1,0 +1,192 @@
+//! Commands for scripts: keys and tokens, lists as JSON, profiles, completions and manual pages.
+
+use crate::support;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+use support::{Server, assert_complains, run, sluice, text};
+
+struct Operator {
+    folder: tempfile::TempDir,
+    server: Server,
+    token: String,
+}
+
+impl Operator {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(folder.path());
+        let token = server.token().unwrap();
+        Self { folder, server, token }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = sluice();
+        command.current_dir(self.folder.path()).args(arguments);
+        command.env("SLUICE_SERVER", &self.server.base).env("SLUICE_TOKEN", &self.token);
+        command.output().unwrap()
+    }
+
+    #[track_caller]
+    fn done(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        text(&output.stdout)
+    }
+}
+
+impl Operator {
+    /// The app of the demo.
+    fn app(&self) -> String {
+        self.done(&["app", "list"]).split(' ').next().unwrap().to_owned()
+    }
+}
+
+fn json_lines(printed: &str) -> Vec<Value> {
+    printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_and_tokens_are_created_listed_and_revoked() {
+    let operator = Operator::new();
+    let (app, first) = (operator.app(), operator.server.id("pk_"));
+    let second = operator.done(&["key", "create"]).trim().to_owned();
+    let listed = operator.done(&["key", "list", "--app", &app]);
+    assert_eq!(listed, format!("{first}  {app}\n{second}  {app}\n"));
+    operator.done(&["key", "revoke", &first]);
+    assert_eq!(operator.done(&["key", "list"]), format!("{second}  {app}\n"));
+    let again = operator.run(&["key", "revoke", &first]);
+    assert_complains(&again, 1, &["no active key", "key list"]);
+    let last = operator.run(&["key", "revoke", &second]);
+    assert!(text(&last.stderr).contains("no active key; create one"), "{last:?}");
+
+    let create = ["token", "create", "--name", "build step", "--scope", "read,export"];
+    let secret = operator.done(&create).trim().to_owned();
+    let listed = operator.done(&["token", "list"]);
+    let line = listed.lines().find(|line| line.ends_with("\"build step\"")).unwrap();
+    assert!(line.contains("  read,export  all-apps  active  "), "{line}");
+    assert!(!listed.contains(&secret), "a list has no secrets: {listed}");
+    let id = line.split(' ').next().unwrap();
+    operator.done(&["app", "list", "--token", &secret]);
+    operator.done(&["token", "revoke", id]);
+    assert_eq!(operator.run(&["app", "list", "--token", &secret]).status.code(), Some(1));
+    assert!(operator.done(&["token", "list"]).contains("  revoked 2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_list_is_also_json() {
+    let operator = Operator::new();
+    let (app, flow) = (operator.app(), operator.server.id("fl_"));
+    operator.done(&["identity", "add", &app]);
+    operator.done(&["user", "add", "ann@example.com", "--role", "owner", "--instance"]);
+    operator.done(&["invite", "add", &flow, "--user-id", "4711"]);
+    for (list, field) in [
+        (&["app", "list"][..], "appId"),
+        (&["flow", "list"], "flowId"),
+        (&["key", "list"], "apiKey"),
+        (&["token", "list"], "tokenId"),
+        (&["user", "list"], "userId"),
+        (&["identity", "list", &app], "kid"),
+        (&["invite", "list", &flow], "flowAssignmentId"),
+    ] {
+        let items = json_lines(&operator.done(&[list, &["--json"]].concat()));
+        assert!(!items.is_empty(), "{list:?}");
+        assert!(items.iter().all(|item| item[field].is_string()), "{list:?}: {items:?}");
+    }
+    assert!(json_lines(&operator.done(&["respondent", "list", &app, "--json"])).is_empty());
+}
+
+fn write_profiles(home: &Path, content: &str, mode: u32) {
+    let folder = home.join("sluice");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("config.toml");
+    std::fs::write(&file, content).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_profile_names_the_server_and_its_token() {
+    let operator = Operator::new();
+    let second = operator.done(&["app", "create", "Second"]);
+    let second = second.split_whitespace().next().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let profiles = format!(
+        "default = \"here\"\n[profiles.here]\nserver = \"{}\"\ntoken = \"{}\"\napp = \"{second}\"\n\
+         [profiles.gone]\nserver = \"http://127.0.0.1:1\"\ntoken = \"t\"\n",
+        operator.server.base, operator.token
+    );
+    let run = |arguments: &[&str]| {
+        let mut command = sluice();
+        command.current_dir(home.path()).env("XDG_CONFIG_HOME", home.path()).args(arguments);
+        command.output().unwrap()
+    };
+    write_profiles(home.path(), &profiles, 0o600);
+    let listed = run(&["app", "list"]);
+    assert_eq!(text(&listed.stdout).lines().count(), 2, "{listed:?}");
+    assert_complains(
+        &run(&["app", "list", "--profile", "gone"]),
+        1,
+        &["no server answers", "--server"],
+    );
+    let unknown = run(&["app", "list", "--profile", "other"]);
+    assert_complains(&unknown, 2, &["no profile \"other\"", "gone, here"]);
+    // The app of the profile, although there are two.
+    std::fs::write(
+        home.path().join("a.yaml"),
+        "flow: {key: a}\ntitle: A\ndescription: a\nquestions: []\n",
+    )
+    .unwrap();
+    let applied = run(&["flow", "apply", "a.yaml"]);
+    assert!(applied.status.success(), "{applied:?}");
+    assert!(text(&run(&["flow", "list", "--app", second]).stdout).contains("key=a"));
+    // Its token goes to no other server.
+    let elsewhere = run(&["app", "list", "--server", "http://127.0.0.1:1"]);
+    assert_complains(&elsewhere, 2, &["token is needed", "SLUICE_TOKEN"]);
+
+    write_profiles(home.path(), &profiles, 0o640);
+    assert_complains(&run(&["app", "list"]), 2, &["(mode 640)", "chmod 600"]);
+    write_profiles(home.path(), "[profiles.here]\nserver = \"x\"\ntoken = sluice_secret\n", 0o600);
+    let broken = run(&["app", "list"]);
+    assert_complains(&broken, 2, &["config.toml line 3", "docs/running.md"]);
+    assert!(!text(&broken.stderr).contains("sluice_secret"), "{broken:?}");
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    for (shell, part) in [
+        ("bash", "complete -F _sluice"),
+        ("zsh", "#compdef sluice"),
+        ("fish", "complete -c sluice"),
+    ] {
+        let output = run(folder.path(), &["completions", shell]);
+        let script = text(&output.stdout);
+        assert!(script.contains(part) && script.contains("apply"), "{shell}: {script}");
+    }
+    // Bash accepts the script and completes with it.
+    let script = run(folder.path(), &["completions", "bash"]).stdout;
+    std::fs::write(folder.path().join("sluice.bash"), script).unwrap();
+    let complete = "source ./sluice.bash; COMP_WORDS=(sluice flow app); COMP_CWORD=2; \
+                    _sluice sluice app flow; echo \"${COMPREPLY[@]}\"";
+    let output = std::process::Command::new("bash")
+        .args(["-c", complete])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(text(&output.stdout).trim(), "apply", "{output:?}");
+
+    assert_eq!(run(folder.path(), &["man", "pages"]).status.code(), Some(0));
+    let mut pages: Vec<String> = std::fs::read_dir(folder.path().join("pages"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    pages.sort();
+    for page in ["sluice.1", "sluice-serve.1", "sluice-flow-apply.1", "sluice-token-revoke.1"] {
+        assert!(pages.iter().any(|it| it == page), "{page} is not in {pages:?}");
+    }
+    let page = std::fs::read_to_string(folder.path().join("pages/sluice-flow-apply.1")).unwrap();
+    assert!(page.contains(".TH") && page.contains("overwrite"), "{page}");
+}
