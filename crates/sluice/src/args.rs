@@ -7,6 +7,7 @@
 mod app;
 mod backup;
 mod client;
+mod import;
 mod invite;
 mod key;
 mod mail;
@@ -33,6 +34,7 @@ pub(crate) use client::{
     TokenCommand,
 };
 
+pub(crate) use import::{ImportArgs, ImportCommand, ImportResponsesArgs, RowFormat};
 pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
 pub(crate) use key::{KeyCommand, RotateArgs};
 pub(crate) use mail::{MailCommand, MailTestArgs};
@@ -65,6 +67,7 @@ Examples:
   sluice flow push survey.yaml --publish    create it on a running server and publish it
   sluice types fl_… > feedback.ts           the TypeScript type of its answers
   sluice responses tail fl_…                print responses as they arrive
+  sluice import typeform form.json          make a flow from a definition of another tool
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
   sluice backup /backup/sluice.gz           back up everything while the server runs
 
@@ -76,7 +79,7 @@ Exit codes:
   0    done
   1    failed, or damage was found; stderr reports why and what to do
   2    invalid command line, environment or configuration file
-  3    the flow, or the file of people to invite, has faults
+  3    the flow, or the file of people or of responses, has faults
   4    a write failed or the database was taken away; check the disk and the database first
   130  interrupted, or stopped at once by a second signal"
 )]
@@ -97,6 +100,8 @@ pub(crate) enum Command {
     /// Follow and export responses
     #[command(subcommand)]
     Responses(ResponsesCommand),
+    /// Make a flow from a definition of another tool, or import responses
+    Import(Box<ImportArgs>),
     /// List, show, export and erase respondents
     #[command(subcommand)]
     Respondent(RespondentCommand),

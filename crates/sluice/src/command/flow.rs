@@ -75,7 +75,7 @@ async fn create(
     Ok((field(&made, "flowId").to_owned(), made["draft"].clone()))
 }
 
-async fn only_app(server: &Server) -> Result<String, Failure> {
+pub(super) async fn only_app(server: &Server) -> Result<String, Failure> {
     let apps = server.list("/apps").await?;
     if let [app] = apps.as_slice() {
         return Ok(field(app, "appId").to_owned());

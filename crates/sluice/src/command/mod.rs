@@ -8,6 +8,8 @@ pub(crate) mod check;
 pub(crate) mod export;
 pub(crate) mod flow;
 pub(crate) mod identity;
+pub(crate) mod import;
+pub(crate) mod import_responses;
 pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod mail;

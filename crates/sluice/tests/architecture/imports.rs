@@ -22,9 +22,13 @@ const WEB: &[&str] = &[
     "sluice-console",
 ];
 
-const TABLE: [Row; 11] = [
+const BINARY: &[&str] =
+    &["sluice-flow", "sluice-store", "sluice-engine", "sluice-web", "sluice-import"];
+
+const TABLE: [Row; 12] = [
     ("sluice-flow", &[], &[HTTP, SQL, IO]),
     ("sluice-vfs", &[], &[HTTP, SQL, IO]),
+    ("sluice-import", &["sluice-flow"], &[HTTP, SQL, IO]),
     ("sluice-store", &["sluice-flow", "sluice-vfs"], &[HTTP]),
     ("sluice-engine", &["sluice-flow", "sluice-store"], &[HTTP, SQL]),
     ("sluice-http", &["sluice-flow", "sluice-engine"], &[SQL]),
@@ -33,7 +37,7 @@ const TABLE: [Row; 11] = [
     ("sluice-hosted", TRANSPORT, &[SQL]),
     ("sluice-console", TRANSPORT, &[SQL]),
     ("sluice-web", WEB, &[SQL]),
-    ("sluice", &["sluice-flow", "sluice-store", "sluice-engine", "sluice-web"], &[AXUM, SQL]),
+    ("sluice", BINARY, &[AXUM, SQL]),
 ];
 
 const AXUM: &[&str] = &["axum", "tower-http", "utoipa-axum"];

@@ -21,6 +21,7 @@ mod documents;
 mod files;
 mod flow;
 mod formats_and_fields;
+mod import;
 mod interrupted_restore;
 mod invite;
 mod key;
