@@ -3,6 +3,8 @@
 //! References (conditions, jumps, recalled answers) are by these names and may be wrong; only
 //! [`crate::assemble`] resolves them.
 
+use std::collections::BTreeMap;
+
 use crate::condition::Cond;
 use crate::fields::Fields;
 use crate::report::{EntryId, Report, quoted};
@@ -23,6 +25,8 @@ pub(crate) struct Draft {
     pub(crate) endings: Vec<Ending>,
     /// Names of hidden fields, which are tags in Sluice.
     pub(crate) hidden: Vec<String>,
+    /// How many elements have a property that only says how a page looks.
+    pub(crate) omitted: BTreeMap<&'static str, usize>,
     pub(crate) report: Report,
 }
 
@@ -209,6 +213,15 @@ impl Draft {
         if let Some(change) = fields.leftover() {
             self.report.change(entry, change);
         }
+    }
+
+    /// Leaves out properties that say how a page looks. They are reported once, not per element.
+    pub(crate) fn omit(&mut self, fields: &Fields<'_>, names: &[&'static str]) {
+        let unread = fields.unread();
+        for name in names.iter().filter(|name| unread.contains(name)) {
+            *self.omitted.entry(name).or_default() += 1;
+        }
+        fields.skip(names);
     }
 
     /// Adds a question or a mark.

@@ -56,24 +56,40 @@ impl Text {
     }
 
     /// Two texts as paragraphs of one, in every language that one of them has.
-    pub(crate) fn joined(mut self, other: Self) -> Self {
+    pub(crate) fn joined(self, other: Self) -> Self {
         if self.is_empty() {
             return other;
         }
         if other.is_empty() {
             return self;
         }
+        let (mut this, other) = match (self.style, other.style) {
+            (Style::Html, Style::Plain) => (self, other.into_html()),
+            (Style::Plain, Style::Html) => (self.into_html(), other),
+            _ => (self, other),
+        };
         let gap = || Piece::Words("\n\n".to_owned());
         let tags: Vec<String> =
-            self.translations.keys().chain(other.translations.keys()).cloned().collect();
+            this.translations.keys().chain(other.translations.keys()).cloned().collect();
         for tag in tags {
-            let first = self.translations.get(&tag).unwrap_or(&self.words).clone();
+            let first = this.translations.get(&tag).unwrap_or(&this.words).clone();
             let second = other.translations.get(&tag).unwrap_or(&other.words).clone();
             let both = first.into_iter().chain([gap()]).chain(second).collect();
-            self.translations.insert(tag, both);
+            this.translations.insert(tag, both);
         }
-        self.words.push(gap());
-        self.words.extend(other.words);
+        this.words.push(gap());
+        this.words.extend(other.words);
+        this
+    }
+
+    /// The same plain text as HTML.
+    fn into_html(mut self) -> Self {
+        for piece in self.words.iter_mut().chain(self.translations.values_mut().flatten()) {
+            if let Piece::Words(words) = piece {
+                *words = words.replace('&', "&amp;").replace('<', "&lt;").replace('\n', "<br>");
+            }
+        }
+        self.style = Style::Html;
         self
     }
 }

@@ -37,6 +37,11 @@ pub(crate) struct Placed {
 
 pub(crate) fn assemble(mut draft: Draft) -> Result<Imported, String> {
     let mut report = std::mem::take(&mut draft.report);
+    for (name, count) in draft.omitted.iter().filter(|(_, count)| **count > 0) {
+        let elements = if *count == 1 { "element" } else { "elements" };
+        let entry = report.add("", format!("{name} of {count} {elements}"));
+        report.lost(entry, "hosted pages have their own texts and layout");
+    }
     let items = std::mem::take(&mut draft.items);
     let items: Vec<Item> =
         items.into_iter().map(|item| settle::settle(item, &mut report)).collect();
@@ -102,7 +107,9 @@ fn place(items: &[Item], report: &mut Report) -> Vec<Option<Placed>> {
             continue;
         }
         let name = item.keys.first().map(String::as_str).unwrap_or_default();
-        let id = ids.named(name, &format!("q{count}"));
+        // A text that the source shows elsewhere must not take the id of a question.
+        let stem = if matches!(kind, Kind::Statement) { "text" } else { "q" };
+        let id = ids.named(name, &format!("{stem}{count}"));
         report.became(item.entry, &id);
         let (options, columns): (&[Choice], &[Choice]) = match kind {
             Kind::Single { options, .. }
@@ -368,7 +375,9 @@ impl<'d> Assembly<'d> {
         resolve(cond, &|key: &str| {
             let shown = quoted(key);
             if self.draft.hidden.iter().any(|it| it == key) {
-                return Err(format!("it reads the hidden field {shown}, and Sluice only answers"));
+                return Err(format!(
+                    "it reads the hidden field {shown}; conditions read answers only"
+                ));
             }
             let at = self.positions.get(key).copied();
             let at = at.ok_or_else(|| format!("it reads {shown}, which is no question"))?;

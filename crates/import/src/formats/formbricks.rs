@@ -16,7 +16,7 @@ use crate::text::{Piece, Style, Text, split};
 const OTHER: &str = "other";
 /// The choice that keeps its place.
 const NONE: &str = "none";
-/// Properties that say how a survey is shown in an app, or that only its server needs.
+/// Properties that only the server of a survey needs.
 const TECHNICAL: &[&str] = &[
     "id",
     "createdAt",
@@ -26,13 +26,17 @@ const TECHNICAL: &[&str] = &[
     "createdBy",
     "status",
     "type",
-    "slug",
-    "singleUse",
-    "pin",
-    "isDraft",
-    "publishOn",
-    "closeOn",
-    "metadata",
+];
+/// Texts and settings that only say how a page looks.
+const LOOK: &[&str] = &[
+    "buttonLabel",
+    "backButtonLabel",
+    "placeholder",
+    "otherOptionPlaceholder",
+    "isColorCodingEnabled",
+    "format",
+    "timeToFinish",
+    "showResponseCount",
 ];
 
 pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
@@ -127,8 +131,8 @@ fn welcome(draft: &mut Draft, survey: &Fields<'_>) {
     let title = field(&card, "headline");
     let entry = draft.report.add("/welcomeCard", format!("welcome card {}", shown(title.as_ref())));
     let body = field(&card, "html").or_else(|| field(&card, "subheader"));
-    card.skip(&["timeToFinish", "showResponseCount"]);
     draft.welcome = Some(Welcome { entry, title, body, button: field(&card, "buttonLabel") });
+    draft.omit(&card, &["timeToFinish", "showResponseCount"]);
     draft.leftover(entry, &card);
 }
 
@@ -177,7 +181,8 @@ fn block(draft: &mut Draft, block: &Fields<'_>, place: &str) {
     }
     let last = (first..draft.items.len()).rev().find(|at| draft.items[*at].kind.is_some());
     logic(draft, block, place, last.or_else(|| draft.items.len().checked_sub(1)));
-    block.skip(&["buttonLabel", "backButtonLabel", "isDraft"]);
+    block.skip(&["isDraft"]);
+    draft.omit(block, LOOK);
     draft.leftover(entry, block);
 }
 
@@ -191,8 +196,8 @@ fn element(draft: &mut Draft, element: &Fields<'_>, place: &str, section: Option
     item.help = field(element, "subheader").or_else(|| field(element, "html"));
     item.required = element.flag("required");
     item.section = section;
-    element.skip(&["buttonLabel", "backButtonLabel", "isDraft", "insightsEnabled"]);
-    element.skip(&["isColorCodingEnabled", "format"]);
+    element.skip(&["isDraft", "insightsEnabled"]);
+    draft.omit(element, LOOK);
     if matches!(kind.as_str(), "address" | "contactInfo") {
         parts(draft, element, item, &kind);
     } else {
@@ -204,9 +209,6 @@ fn element(draft: &mut Draft, element: &Fields<'_>, place: &str, section: Option
     }
     let last = draft.items.len().checked_sub(1);
     logic(draft, element, place, last);
-    if kind == "openText" || kind.starts_with("multipleChoice") {
-        element.skip(&["placeholder", "otherOptionPlaceholder"]);
-    }
     draft.leftover(entry, element);
 }
 
@@ -450,7 +452,7 @@ fn cond(value: &Value) -> Cond {
     match left["type"].as_str() {
         Some("question" | "element") => {}
         Some(kind) => {
-            return Cond::Unsupported(format!("it reads a {kind}, and Sluice only answers"));
+            return Cond::Unsupported(format!("it reads a {kind}; conditions read answers only"));
         }
         None => return Cond::unsupported("the condition reads no question"),
     }

@@ -26,8 +26,6 @@ const METADATA: &[&str] = &[
     "simserial",
     "start-geopoint",
     "background-audio",
-    "hidden",
-    "calculate",
     "xml-external",
     "csv-external",
     "osm",
@@ -270,6 +268,10 @@ impl Reader {
         match result {
             Ok(kind) => {
                 item.kind = Some(kind);
+                for name in ["constraint_message", "required_message"] {
+                    let has = row.cells.keys().any(|it| it.split("::").next() == Some(name));
+                    *self.draft.omitted.entry(name).or_default() += usize::from(has);
+                }
                 if let Some(constraint) = row.get("constraint") {
                     self.constrain(&mut item, constraint);
                 }
@@ -332,6 +334,8 @@ impl Reader {
             "geopoint" | "geotrace" | "geoshape" => {
                 return Err("Sluice has no question about a place".to_owned());
             }
+            "calculate" => return Err("Sluice does not calculate".to_owned()),
+            "hidden" => return Err("it is not shown".to_owned()),
             name if METADATA.contains(&name) => {
                 return Err("it is filled in by the device".to_owned());
             }

@@ -152,8 +152,8 @@ impl<'d> Plan<'d> {
                 let texts = values::list(cell);
                 match texts.as_slice() {
                     [] => {}
-                    [one] => parts.tag(tag, json!(one)),
-                    all => parts.tag(tag, json!(all)),
+                    [one] => drop(parts.tags.insert(tag.clone(), json!(one))),
+                    all => drop(parts.tags.insert(tag.clone(), json!(all))),
                 }
             }
             Target::Tags => parts.tags.extend(cell.object()),
@@ -210,7 +210,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Sets a tag. One of an earlier import says more than one of this import.
+    /// Sets a tag of this import. One of an earlier import, which is a column, says more.
     fn tag(&mut self, name: &str, value: Value) {
         self.tags.entry(name).or_insert(value);
     }

@@ -4,6 +4,7 @@
 //! every type, and a broken one. `UPDATE_GOLDEN=1` writes the expected results again.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
+#![expect(clippy::disallowed_methods, reason = "tests read their samples")]
 
 mod any_input;
 mod golden;

@@ -68,6 +68,8 @@ async fn import(args: ImportResponsesArgs) -> Outcome {
         key: &target.api_key,
         procedure: if args.dry_run { "response.validate" } else { "response.submit" },
         plan,
+        waiting: Vec::new(),
+        waiting_bytes: 0,
         refused: Refused::new(refused, file.kind == FileKind::Csv),
         progress: Progress::start(work, 0, Some(rows)),
         counts: Counts::default(),
@@ -238,6 +240,9 @@ struct Run<'r> {
     key: &'r str,
     procedure: &'static str,
     plan: Plan<'r>,
+    /// The rows of the next request, and the bytes of their submissions.
+    waiting: Vec<(Row, Value)>,
+    waiting_bytes: usize,
     refused: Refused,
     progress: Progress,
     counts: Counts,
@@ -260,13 +265,13 @@ impl Run<'_> {
             }
             Ok(submission) => {
                 let bytes = submission.to_string().len();
-                let is_full = self.refused.waiting.len() >= BATCH_ROWS_MAX
-                    || self.refused.waiting_bytes + bytes > BATCH_BYTES_MAX;
+                let is_full = self.waiting.len() >= BATCH_ROWS_MAX
+                    || self.waiting_bytes + bytes > BATCH_BYTES_MAX;
                 if is_full {
                     self.send().await?;
                 }
-                self.refused.waiting_bytes += bytes;
-                self.refused.waiting.push((row, submission));
+                self.waiting_bytes += bytes;
+                self.waiting.push((row, submission));
                 Ok(())
             }
         }
@@ -274,8 +279,8 @@ impl Run<'_> {
 
     /// Sends the waiting rows, again while the server is away.
     async fn send(&mut self) -> Result<(), Failure> {
-        self.refused.waiting_bytes = 0;
-        let mut waiting = std::mem::take(&mut self.refused.waiting);
+        self.waiting_bytes = 0;
+        let mut waiting = std::mem::take(&mut self.waiting);
         let mut tries = 0;
         while !waiting.is_empty() {
             let inputs: Vec<&Value> = waiting.iter().map(|(_, submission)| submission).collect();
@@ -378,10 +383,8 @@ impl Run<'_> {
     }
 }
 
-/// The rows of the next request, and the file of those that were refused.
+/// The file of refused rows.
 struct Refused {
-    waiting: Vec<(Row, Value)>,
-    waiting_bytes: usize,
     path: PathBuf,
     is_csv: bool,
     file: Option<BufWriter<File>>,
@@ -389,7 +392,7 @@ struct Refused {
 
 impl Refused {
     fn new(path: PathBuf, is_csv: bool) -> Self {
-        Self { waiting: Vec::new(), waiting_bytes: 0, path, is_csv, file: None }
+        Self { path, is_csv, file: None }
     }
 
     /// Adds a row. The file is created with the first one.

@@ -27,7 +27,7 @@ impl Importer {
     /// One on each store.
     fn on_both_stores() -> [Self; 2] {
         let cluster = Cluster::start(&[]);
-        let url = cluster.create_database();
+        let url = cluster.url(&cluster.create_database());
         let folder = tempfile::tempdir().unwrap();
         let postgres =
             Server::start_with(folder.path(), "127.0.0.1:0", |it| it.args(["--store", &url]));
@@ -304,12 +304,14 @@ fn kept(responses: &[Value]) -> Vec<Value> {
         if let Some(tags) = tags.as_object_mut() {
             tags.retain(|name, _| !name.starts_with("import."));
         }
-        let identity = |it: &Value| json!([it["type"], it["value"]]);
+        let identity = |it: &Value| format!("{}={}", it["type"], it["value"]);
         let identities = response["identities"].as_array().unwrap().iter().map(identity);
+        let mut identities: Vec<String> = identities.collect();
+        identities.sort_unstable();
         json!({
             "answers": response["answers"], "tags": tags, "context": response["context"],
             "admission": response["respondentAnalyticsAdmission"],
-            "identities": identities.collect::<Vec<_>>(),
+            "identities": identities,
         })
     };
     responses.iter().map(kept).collect()

@@ -77,7 +77,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     reader.draft.title = field(&survey, "title").unwrap_or_default();
     reader.draft.description = field(&survey, "description");
     reader.draft.language = survey.text("locale").filter(|tag| tag != "default");
-    survey.skip(LOOK);
+    reader.draft.omit(&survey, LOOK);
     let starts = survey.flag("firstPageIsStarted") || survey.flag("firstPageIsStartPage");
     for (at, page) in survey.list("pages").iter().take(ITEMS_MAX).enumerate() {
         let place = format!("/pages/{at}");
@@ -168,7 +168,7 @@ impl Reader {
         let name = panel.text("name").unwrap_or_default();
         let title = field(panel, "title");
         let entry = self.draft.report.add(place, format!("{kind} {}", quoted(&name)));
-        panel.skip(LOOK);
+        self.draft.omit(panel, LOOK);
         panel.skip(&["type"]);
         if depth > DEPTH_MAX {
             return self.draft.report.lost(entry, "panels nest too deeply");
@@ -240,7 +240,7 @@ impl Reader {
             Ok(kind) => {
                 item.kind = Some(kind);
                 self.validators(element, &mut item);
-                element.skip(LOOK);
+                self.draft.omit(element, LOOK);
                 self.draft.leftover(entry, element);
             }
             Err(reason) => self.draft.report.lost(entry, reason),

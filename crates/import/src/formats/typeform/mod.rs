@@ -15,6 +15,17 @@ use crate::text::{Piece, Style, Text, split};
 
 /// The screen that Typeform shows if a form has none of its own.
 const DEFAULT_SCREEN: &str = "default_tys";
+/// Properties of a field that say how it looks.
+const LOOK: &[&str] = &[
+    "hide_marks",
+    "vertical_alignment",
+    "structure",
+    "separator",
+    "supersized",
+    "show_labels",
+    "default_country_code",
+    "button_text",
+];
 
 pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     let value = crate::json(bytes)?;
@@ -77,7 +88,8 @@ fn welcome(draft: &mut Draft, screens: &[Value]) {
         }
         let entry = draft.report.add(place, format!("welcome screen {}", quoted(&title)));
         let properties = screen.fields("properties");
-        screen.skip(&["ref", "id", "layout"]);
+        screen.skip(&["ref", "id"]);
+        draft.omit(&screen, &["layout"]);
         properties.skip(&["show_button"]);
         draft.welcome = Some(Welcome {
             entry,
@@ -109,8 +121,10 @@ fn group(draft: &mut Draft, field: &Fields<'_>, kind: &str, place: &str, outer: 
     let entry = draft.report.add(place, format!("group {} ({kind})", quoted(&title)));
     let properties = field.fields("properties");
     let key = field.text("ref").or_else(|| field.text("id")).unwrap_or_default();
-    field.skip(&["id", "ref", "layout"]);
-    properties.skip(&["show_button", "button_text"]);
+    field.skip(&["id", "ref"]);
+    draft.omit(field, &["layout"]);
+    draft.omit(&properties, &["button_text"]);
+    properties.skip(&["show_button"]);
     draft.mark(entry, key.clone());
     let section = match outer {
         Some(outer) => {
@@ -156,9 +170,9 @@ fn question(
     let key = field.text("ref").or_else(|| field.text("id")).unwrap_or_default();
     let mut item = Item::new(entry, key, text(&title));
     item.keys.extend(field.text("id"));
-    field.skip(&["ref", "id", "layout"]);
-    properties.skip(&["hide_marks", "vertical_alignment", "structure", "separator", "supersized"]);
-    properties.skip(&["show_labels", "default_country_code"]);
+    field.skip(&["ref", "id"]);
+    draft.omit(field, &["layout"]);
+    draft.omit(&properties, LOOK);
     item.help = optional(&properties, "description");
     item.required = validations.flag("required");
     item.section = section;
@@ -196,10 +210,7 @@ fn kind_of(kind: &str, properties: &Fields<'_>, validations: &Fields<'_>) -> Map
             changes.push("“I don't accept” is an unanswered question".to_owned());
             Kind::Consent
         }
-        "statement" => {
-            properties.skip(&["button_text"]);
-            Kind::Statement
-        }
+        "statement" => Kind::Statement,
         "multiple_choice" | "picture_choice" | "dropdown" | "ranking" => {
             return Ok((choice(kind, properties, validations, &mut changes), changes));
         }
@@ -332,7 +343,8 @@ fn endings(draft: &mut Draft, screens: &[Value]) {
         let key = screen.text("ref").or_else(|| screen.text("id")).unwrap_or_default();
         let entry = draft.report.add(place, format!("ending {}", quoted(&title)));
         let properties = screen.fields("properties");
-        screen.skip(&["id", "ref", "layout"]);
+        screen.skip(&["id", "ref"]);
+        draft.omit(screen, &["layout"]);
         let is_redirect = screen.text("type").as_deref() == Some("url_redirect");
         let mode = properties.text("button_mode").unwrap_or_default();
         let mut redirect = properties.text("redirect_url");
@@ -346,7 +358,7 @@ fn endings(draft: &mut Draft, screens: &[Value]) {
         if properties.flag("show_button") && redirect.is_none() && is_own(screen) {
             draft.report.change(entry, "the button is not mapped");
         }
-        properties.skip(&["button_text", "share_icons"]);
+        properties.skip(&["button_text"]);
         draft.endings.push(Ending {
             entry,
             key,
@@ -368,6 +380,9 @@ fn settings(draft: &mut Draft, form: &Fields<'_>) {
     if let Some(address) = settings.text("redirect_after_submit_url") {
         let entry = draft.report.add("/settings/redirect_after_submit_url", "redirect");
         match draft.endings.iter_mut().find(|ending| ending.is_default) {
+            Some(Ending { redirect: Some(_), .. }) => {
+                draft.report.lost(entry, "the ending redirects elsewhere");
+            }
             Some(ending) => ending.redirect = Some(address),
             None => draft.endings.push(Ending {
                 entry,
@@ -380,7 +395,8 @@ fn settings(draft: &mut Draft, form: &Fields<'_>) {
             }),
         }
     }
-    settings.skip(&["is_public", "progress_bar", "show_progress_bar", "show_typeform_branding"]);
+    draft.omit(&settings, &["progress_bar", "show_progress_bar", "show_typeform_branding"]);
+    settings.skip(&["is_public"]);
     for name in settings.unread() {
         let place = format!("/settings/{name}");
         draft.lost(&place, format!("setting {name}"), "Sluice has no counterpart in a definition");
