@@ -210,7 +210,14 @@ async fn refuse_webhooks(server: &Server, app: &str, flow: &str, rows: u64) -> R
     let wants = |list: &Value, name: &str| {
         list.as_array().is_none_or(|list| list.is_empty() || list.iter().any(|it| it == name))
     };
-    let endpoints = server.list(&format!("/apps/{app}/endpoints")).await?;
+    let endpoints = server.list(&format!("/apps/{app}/endpoints")).await;
+    let endpoints = endpoints.map_err(|error| match error {
+        CallError::Refused(_) => Failure::new(
+            "this token cannot see whether webhooks would send an event for each row",
+            "use one with the scope admin, or give --notify",
+        ),
+        error => error.into(),
+    })?;
     let active = endpoints.iter().filter(|endpoint| {
         endpoint["disabledAt"].is_null()
             && wants(&endpoint["types"], "response.created")

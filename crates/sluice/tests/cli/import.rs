@@ -422,7 +422,13 @@ async fn webhooks_are_not_sent_by_surprise() {
     let refused = importer.run(&arguments);
     assert_complains(&refused, 1, &["1 webhook would get 1 event", "--notify"]);
     assert!(importer.exported(&flow).is_empty());
+    // A token that cannot see webhooks does not import by surprise either.
+    let made = importer.done(&["token", "create", "--name", "reader", "--scope", "read"]);
+    let reader = word(&made, "sluice_");
     let mut arguments = arguments.to_vec();
+    arguments.extend(["--token", &reader]);
+    assert_complains(&importer.run(&arguments), 1, &["cannot see", "--notify"]);
+    assert!(importer.exported(&flow).is_empty());
     arguments.push("--notify");
     importer.done(&arguments);
     assert_eq!(importer.exported(&flow).len(), 1);
