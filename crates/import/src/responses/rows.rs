@@ -196,6 +196,11 @@ fn next_line<R: Read>(reader: &mut BufReader<R>) -> Result<Option<Cells>, Unread
         let Value::Object(map) = value else {
             return Err(Unreadable { reason: "is not a JSON object".to_owned(), ends: false });
         };
+        // A row that an earlier import could not read has no cells.
+        if map.contains_key("reasons") && map.get("values").is_some_and(Value::is_null) {
+            let reason = "could not be read: fix it in the file that it comes from".to_owned();
+            return Err(Unreadable { reason, ends: false });
+        }
         return Ok(Some(columns_of(map)));
     }
 }

@@ -3,6 +3,7 @@
 //! Rows are sent to the public API, so they pass every rule that a submission passes. Each has a key
 //! made of its content, so that a row that was stored before is not stored again.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -127,12 +128,13 @@ impl Input {
     fn scan(&self) -> Result<(u64, Vec<String>), Failure> {
         let rows = self.rows()?;
         let mut names: Vec<String> = rows.names().to_vec();
+        let mut known: HashSet<String> = names.iter().cloned().collect();
         let mut count = 0;
         for row in rows {
             count += 1;
             let cells = row.map(|row| row.cells).unwrap_or_default();
             for name in cells.into_keys() {
-                if !names.contains(&name) {
+                if known.insert(name.clone()) {
                     names.push(name);
                 }
             }
