@@ -141,7 +141,7 @@ test("every question type has a section with a picture, and its example accepts 
 });
 
 test("the YAML of every guide means the same to other parsers", async () => {
-  const names = (await readdir(DOCS)).filter((name) => name.endsWith(".md")).map((name) => name.slice(0, -3));
+  const names = (await readdir(DOCS, { recursive: true })).filter((name) => name.endsWith(".md")).map((name) => name.slice(0, -3));
   assert.ok(names.length > 20);
   for (const name of names) {
     for (const { language, code } of blocks(await guide(name))) {

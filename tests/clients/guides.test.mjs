@@ -67,6 +67,16 @@ const ELSEWHERE = [
   ["flows", "YAML reads this as a number", "tests/clients/guides.test.mjs"],
   ["funnel", '"opened": 120', "crates/web/tests/admin"],
   ["funnel", "navigator.sendBeacon", "tests/browser/visits.test.mjs"],
+  ["import/README", "sluice import typeform", "crates/sluice/tests/cli/import.rs"],
+  ["import/README", "runs from 1 to 5", "crates/import/tests/import/golden.rs"],
+  ["import/README", '"notMapped": 7', "crates/sluice/tests/cli/import.rs"],
+  ["import/google-forms", "FormApp.getActiveForm", "crates/import/tests/import/golden.rs"],
+  ["import/google-forms", "sluice import", "crates/sluice/tests/cli/import.rs"],
+  ["import/responses", "sluice import responses", "crates/sluice/tests/cli/import.rs"],
+  ["import/responses", "columns:", "crates/sluice/tests/cli/import.rs"],
+  ["import/responses", '"csv":true', "crates/sluice/tests/cli/import.rs"],
+  ["import/surveyjs", "sluice import", "crates/sluice/tests/cli/import.rs"],
+  ["import/xlsform", "sluice import", "crates/sluice/tests/cli/import.rs"],
   ["moving", "sluice move --from sqlite:sluice-data", "crates/sluice/tests/cli"],
   ["respondents", '"remaining": 93600', "crates/web/tests/admin"],
   ["running", "sluice recount ", "crates/sluice/tests/cli"],
@@ -84,6 +94,8 @@ const NOT_RUN = [
   ["console", "--oidc-issuer", "needs a provider; tests/browser/oidc.test.mjs runs one"],
   ["email", "--smtp-url", "needs a mail server; tests/clients/mail.test.mjs runs one"],
   ["events", "cargo build", "a release build; crates/sluice/tests/cli runs the sink with a real NATS server"],
+  ["import/formbricks", "formbricks.com", "needs an account there; crates/sluice/tests/cli/import.rs imports samples"],
+  ["import/typeform", "typeform.com", "needs an account there; crates/sluice/tests/cli/import.rs imports samples"],
   ["installing", "", "needs systemd, containers or a cluster; packaging/try runs the package on a real systemd"],
   ["moving", "--example fill", "a measurement of minutes"],
   ["performance", "cargo build", "a release build of minutes"],
@@ -102,7 +114,7 @@ async function blocks(name) {
   return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code]) => ({ language, code }));
 }
 
-const names = (await readdir(DOCS)).filter((name) => name.endsWith(".md")).map((name) => name.slice(0, -3)).sort();
+const names = (await readdir(DOCS, { recursive: true })).filter((name) => name.endsWith(".md")).map((name) => name.slice(0, -3)).sort();
 const listed = (table, name, code) => table.find(([page, part]) => page === name && code.includes(part));
 const isFlow = (name, { language }) => name === "flows" && language === "yaml";
 const isCommand = (name, block) =>

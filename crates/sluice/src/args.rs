@@ -8,6 +8,7 @@ mod app;
 mod backup;
 mod client;
 mod flow_files;
+mod import;
 mod invite;
 mod key;
 mod mail;
@@ -38,6 +39,7 @@ pub(crate) use flow_files::{
     ApplyArgs, ArchiveArgs, DiffArgs, FileFormat, FlowRef, PullArgs, RetireArgs, WindowArgs,
     WindowEnd,
 };
+pub(crate) use import::{ImportArgs, ImportCommand, ImportResponsesArgs, RowFormat};
 pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
 pub(crate) use key::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, RotateArgs};
 pub(crate) use mail::{MailCommand, MailTestArgs};
@@ -72,6 +74,7 @@ Examples:
   sluice flow apply flows/*.yaml            make flows as their files describe them
   sluice types fl_… > feedback.ts           the TypeScript type of its answers
   sluice responses tail fl_…                print responses as they arrive
+  sluice import typeform form.json          make a flow from a definition of another tool
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
   sluice backup /backup/sluice.gz           back up everything while the server runs
 
@@ -83,7 +86,7 @@ Exit codes:
   0    done
   1    failed, or damage was found; stderr reports why and what to do
   2    invalid command line, environment or configuration file; or flow diff found changes
-  3    the flow, or the file of people to invite, has faults
+  3    the flow, or the file of people or of responses, has faults
   4    a write failed or the database was taken away; check the disk and the database first
   130  interrupted, or stopped at once by a second signal"
 )]
@@ -104,6 +107,8 @@ pub(crate) enum Command {
     /// Follow and export responses
     #[command(subcommand)]
     Responses(ResponsesCommand),
+    /// Make a flow from a definition of another tool, or import responses
+    Import(Box<ImportArgs>),
     /// List, show, export and erase respondents
     #[command(subcommand)]
     Respondent(RespondentCommand),

@@ -18,6 +18,9 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// How long a download may pause: a format that is built as a whole starts late.
 const PAUSE_MAX: Duration = Duration::from_secs(600);
 const ADMIN_BASE: &str = "/api/admin/v1";
+const PUBLIC_BASE: &str = "/api/v1";
+/// The reply header of calls that stored nothing, because earlier ones did.
+const REPLAYED: &str = "idempotency-replayed";
 /// Page size of list requests.
 const PAGE_ITEMS: usize = 100;
 
@@ -241,6 +244,40 @@ impl Server {
         let status = reply.status();
         let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
         self.parsed(status, &bytes)
+    }
+
+    /// Calls a procedure of the public API once for each input, as one batch. Returns the items of
+    /// the reply in their order, and whether all were stored by earlier calls.
+    pub(crate) async fn procedure(
+        &self,
+        api_key: &str,
+        name: &str,
+        inputs: &[&Value],
+    ) -> Result<(Vec<Value>, bool), CallError> {
+        let mut url = self.base.clone();
+        let names = vec![name; inputs.len()].join(",");
+        let base = self.base.path().trim_end_matches('/');
+        url.set_path(&format!("{base}{PUBLIC_BASE}/{api_key}/trpc/{names}"));
+        url.set_query(Some("batch=1"));
+        let numbered = inputs.iter().enumerate();
+        let body: serde_json::Map<String, Value> =
+            numbered.map(|(at, input)| (at.to_string(), (*input).clone())).collect();
+        let request = self.http.request(Method::POST, url).json(&body);
+        let reply = request.send().await.map_err(|error| self.away(&error))?;
+        let status = reply.status();
+        let all_earlier = reply.headers().contains_key(REPLAYED);
+        let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
+        match serde_json::from_slice(&bytes) {
+            Ok(Value::Array(items)) if items.len() == inputs.len() => Ok((items, all_earlier)),
+            _ if status.is_server_error() || status == 429 => Err(CallError::Away(Failure::new(
+                format!("{} answered {status}", self.base),
+                "try again; see the server's log for details",
+            ))),
+            _ => Err(CallError::Refused(Failure::new(
+                format!("{} answered {status} to a submission", self.base),
+                "check the address given by --server or SLUICE_SERVER",
+            ))),
+        }
     }
 
     /// A request to a path, which may already contain a query.

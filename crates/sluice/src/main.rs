@@ -101,6 +101,12 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Responses(args::ResponsesCommand::Codebook(codebook)) => {
             command::export::codebook(codebook).await
         }
+        Command::Import(mut import) => match import.responses.take() {
+            Some(args::ImportCommand::Responses(responses)) => {
+                command::import_responses::run(responses).await
+            }
+            None => command::import::run(*import).await,
+        },
         Command::Respondent(respondent) => command::respondent::run(respondent).await,
         Command::App(app) => command::app::run(app).await,
         Command::Identity(identity) => command::identity::run(identity).await,

@@ -12,6 +12,8 @@ pub(crate) mod flow;
 pub(crate) mod flow_state;
 pub(crate) mod follow;
 pub(crate) mod identity;
+pub(crate) mod import;
+pub(crate) mod import_responses;
 pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod mail;

@@ -23,9 +23,13 @@ const WEB: &[&str] = &[
     "sluice-docs",
 ];
 
-const TABLE: [Row; 12] = [
+const BINARY: &[&str] =
+    &["sluice-flow", "sluice-store", "sluice-engine", "sluice-web", "sluice-import"];
+
+const TABLE: [Row; 13] = [
     ("sluice-flow", &[], &[HTTP, SQL, IO]),
     ("sluice-vfs", &[], &[HTTP, SQL, IO]),
+    ("sluice-import", &["sluice-flow"], &[HTTP, SQL, IO]),
     ("sluice-store", &["sluice-flow", "sluice-vfs"], &[HTTP]),
     ("sluice-engine", &["sluice-flow", "sluice-store"], &[HTTP, SQL]),
     ("sluice-http", &["sluice-flow", "sluice-engine"], &[SQL]),
@@ -35,7 +39,7 @@ const TABLE: [Row; 12] = [
     ("sluice-console", TRANSPORT, &[SQL]),
     ("sluice-docs", &[], &[SQL]),
     ("sluice-web", WEB, &[SQL]),
-    ("sluice", &["sluice-flow", "sluice-store", "sluice-engine", "sluice-web"], &[AXUM, SQL]),
+    ("sluice", BINARY, &[AXUM, SQL]),
 ];
 
 const AXUM: &[&str] = &["axum", "tower-http", "utoipa-axum"];

@@ -24,6 +24,7 @@ mod files;
 mod flow;
 mod follow;
 mod formats_and_fields;
+mod import;
 mod interrupted_restore;
 mod invite;
 mod key;
