@@ -5,6 +5,7 @@
 //! several lists. A backend implements reading one cell ([`ReadCells`]) and the error for an
 //! unreadable cell. The SQL stays in the backends.
 
+mod admin_requests;
 pub(crate) mod cells;
 mod rows;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 pub(crate) use crate::response::{
     COLUMNS, COUNTED, Column, Get, RESPONSE, response, rewritten_columns, text_columns,
 };
+pub(crate) use admin_requests::*;
 pub(crate) use cells::ReadCells;
 pub(crate) use rows::*;
 

@@ -12,6 +12,7 @@ mod document;
 mod flow_state;
 mod flows;
 mod funnel;
+mod idempotency;
 mod invitations;
 mod lists;
 mod page;
