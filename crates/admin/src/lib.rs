@@ -23,6 +23,7 @@ mod exports;
 mod flow_state;
 mod flows;
 mod funnel;
+mod idempotency;
 mod identity_keys;
 mod invitation_email;
 mod invitations;
@@ -69,6 +70,7 @@ pub fn router(engine: Arc<Engine>, proxies: Proxies) -> Router {
     router
         .fallback(reply::no_route)
         .method_not_allowed_fallback(reply::wrong_method)
+        .layer(from_fn_with_state(Arc::clone(&engine), idempotency::carried_out_once))
         .layer(from_fn_with_state(gate, auth::authenticate))
         .with_state(engine)
 }

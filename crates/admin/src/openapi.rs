@@ -8,6 +8,7 @@
 mod definition;
 mod errors;
 mod finish;
+mod headers;
 mod limits;
 mod public;
 mod visits;

@@ -7,18 +7,22 @@ use std::collections::BTreeMap;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use sluice_engine::admin_requests::{KEYS_MAX, StoredReply};
 use sluice_engine::assets::UPLOAD_BYTES_MAX;
 use sluice_engine::export::Export;
 use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, StoreError};
 use sluice_flow::definition::Fault;
+use sluice_flow::time::Timestamp;
 use sluice_http::body::BodyError;
 use sluice_http::download;
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
-use super::BODY_BYTES_MAX;
+use super::{BASE, BODY_BYTES_MAX};
 
+/// Says that a reply is repeated.
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// When a client may retry after a 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
 /// When to ask again for a result that is being computed.
@@ -41,6 +45,14 @@ pub(super) enum Refused {
     TooSlow,
     /// The body is not JSON; the text says where.
     Malformed(String),
+    KeyInvalid,
+    /// The idempotency key was used for another request.
+    KeyReused,
+    TooManyKeys,
+    /// Another attempt with the same key is under way.
+    InProgress,
+    /// The request was carried out at this time, and its reply is not known.
+    ReplyLost(Timestamp),
     Engine(AdminError),
 }
 
@@ -118,6 +130,26 @@ pub(super) fn file(export: Export) -> Reply {
 
 pub(super) fn done() -> Reply {
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// The reply to an earlier request with the same idempotency key.
+pub(super) fn replayed(stored: StoredReply) -> Response {
+    let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, stored.body).into_response();
+    response.headers_mut().remove(header::CONTENT_TYPE);
+    for (name, value) in stored.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    response
+}
+
+/// Whether a reply stands: it is repeated for the same request. What was refused before anything was
+/// written, and what failed, may be attempted again.
+pub(super) fn stands(status: StatusCode, was_applied: bool) -> bool {
+    status.as_u16() < 400 || (was_applied && status.as_u16() < 500)
 }
 
 /// Whether the caller was authenticated but not allowed.
@@ -263,9 +295,56 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
             "the body did not arrive in time".to_owned(),
         ),
         Refused::Malformed(detail) => (StatusCode::BAD_REQUEST, "malformed_json", detail),
+        Refused::KeyInvalid
+        | Refused::KeyReused
+        | Refused::TooManyKeys
+        | Refused::InProgress
+        | Refused::ReplyLost(_) => key_parts(&refused),
         Refused::Engine(error) => return engine_parts(error),
     };
     (status, code, detail, Vec::new())
+}
+
+fn key_parts(refused: &Refused) -> (StatusCode, &'static str, String) {
+    match refused {
+        Refused::KeyReused => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency_key_reused",
+            "this Idempotency-Key was used for another request in the last 24 hours; send each \
+             request with a key of its own, and a repetition unchanged"
+                .to_owned(),
+        ),
+        Refused::TooManyKeys => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_idempotency_keys",
+            format!(
+                "this token has used {KEYS_MAX} keys, or got 64 MiB of replies to requests with \
+                 keys, in the last 24 hours; send the request without a key, or later"
+            ),
+        ),
+        Refused::InProgress => (
+            StatusCode::CONFLICT,
+            "request_in_progress",
+            "a request with this Idempotency-Key is being carried out; repeat it shortly for its \
+             reply"
+                .to_owned(),
+        ),
+        Refused::ReplyLost(at) => (
+            StatusCode::CONFLICT,
+            "reply_lost",
+            format!(
+                "this request was carried out at {at}, at least in part, and its reply was lost; it \
+                 is not repeated. The audit log (GET {BASE}/audit) shows what it changed: check \
+                 that, then send what is missing with a new key"
+            ),
+        ),
+        _ => (
+            StatusCode::BAD_REQUEST,
+            "idempotency_key_invalid",
+            "send one Idempotency-Key, of 1 to 255 printable ASCII characters, quoted or bare"
+                .to_owned(),
+        ),
+    }
 }
 
 fn engine_parts(error: AdminError) -> (StatusCode, &'static str, String, Vec<Fault>) {
@@ -300,6 +379,9 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
             Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
         }
         Refused::TooManyAttempts(seconds) => Some((header::RETRY_AFTER, (*seconds).into())),
+        Refused::InProgress => {
+            Some((header::RETRY_AFTER, HeaderValue::from_static(COMPUTING_SECONDS)))
+        }
         Refused::Engine(AdminError::Store(
             StoreError::Failed(_)
             | StoreError::Unknown(_)
@@ -316,6 +398,10 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         | Refused::NotAnImage
         | Refused::TooSlow
         | Refused::Malformed(_)
+        | Refused::KeyInvalid
+        | Refused::KeyReused
+        | Refused::TooManyKeys
+        | Refused::ReplyLost(_)
         | Refused::Engine(_) => None,
     }
 }

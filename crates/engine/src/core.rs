@@ -29,6 +29,7 @@ use crate::metrics::Metrics;
 use crate::outbound_hold::Outbound;
 use crate::people::password::Passwords;
 use crate::registry::Registry;
+use crate::request_scope::RequestScope;
 use crate::unavailable::NotReady;
 use crate::verify::Verifying;
 use crate::visit_counts::VisitCounts;
@@ -81,7 +82,24 @@ impl Core {
     /// Writes the rows of a change. Writes to an app go through its handle instead
     /// ([`crate::handle::Permit::change`]).
     pub(crate) async fn apply(&self, at: At, change: impl Into<Change>) -> Result<(), StoreError> {
-        self.watched(self.store.apply(at, change.into()).await)
+        let Some(request) = RequestScope::current() else {
+            return self.watched(self.store.apply(at, change.into()).await);
+        };
+        let change = request.marked(change.into(), self.now());
+        self.watched(self.store.apply(at, change).await)?;
+        request.note_written();
+        Ok(())
+    }
+
+    /// Notes that the request has an effect from here on that no transaction contains: something is
+    /// sent. Only then may it be sent.
+    pub(crate) async fn begin_effect(&self) -> Result<(), StoreError> {
+        let Some(request) = RequestScope::current() else { return Ok(()) };
+        if let Some(mark) = request.mark(self.now()) {
+            self.watched(self.store.apply(At::Instance, vec![mark].into()).await)?;
+        }
+        request.note_effect();
+        Ok(())
     }
 
     /// Notes a write with an unknown outcome, or a store that has stopped: both end the process.

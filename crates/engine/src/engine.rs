@@ -25,6 +25,7 @@ use tokio::task::JoinHandle;
 
 use crate::actor::Actor;
 use crate::admin::AdminResult;
+use crate::admin_requests::Claimed;
 use crate::apps;
 use crate::audit::{self, AuditEntry};
 use crate::background::keep_running_after;
@@ -386,6 +387,18 @@ impl Engine {
     /// The actor of an admin token's secret, if the token is valid now.
     pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
         self.core.authenticate(secret).await
+    }
+
+    /// Claims a request with an idempotency key, for an actor who authenticated with this secret.
+    /// `parts` is everything that makes two requests the same.
+    pub async fn claim_request(
+        &self,
+        actor: &Actor,
+        secret: &str,
+        key: &IdempotencyKey,
+        parts: &[&[u8]],
+    ) -> StoreResult<Claimed> {
+        self.core.claim_request(actor, secret, key, parts).await
     }
 
     /// Sends a password link to the user with this address, if there is one. Reveals nothing; only

@@ -36,6 +36,10 @@ impl IdempotencyKey {
         Self { text: key.to_owned(), source: KeySource::Field }
     }
 
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
     /// The key of one call of a batch.
     #[must_use]
     pub fn of_call(&self, index: usize) -> Self {

@@ -326,7 +326,11 @@ impl Known {
         let respondent =
             |id: RespondentId| (Table::Respondents, self.respondents.contains(&id), id.to_string());
         let references: Vec<(Table, bool, String)> = match record {
-            Record::App(_) | Record::User(_) | Record::UsedKey(_) | Record::Audit(_) => vec![],
+            Record::App(_)
+            | Record::User(_)
+            | Record::UsedKey(_)
+            | Record::Audit(_)
+            | Record::AdminRequest(_) => vec![],
             Record::Key(row) => vec![app(row.app_id)],
             Record::IdentityKey(row) => vec![app(row.app_id)],
             Record::Flow(row) => vec![app(row.app_id)],

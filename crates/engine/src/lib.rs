@@ -13,6 +13,7 @@
 
 mod actor;
 mod admin;
+pub mod admin_requests;
 mod apps;
 pub mod assets;
 mod audit;
@@ -76,6 +77,7 @@ mod readiness;
 pub mod recount;
 mod registry;
 pub mod reports;
+mod request_scope;
 mod respondents;
 pub mod response_columns;
 pub mod response_table;

@@ -77,6 +77,7 @@ impl Retention {
     /// A failure in one app does not stop the others.
     pub(crate) async fn enforce(&self) -> StoreResult<Expired> {
         self.sweep_sessions().await?;
+        self.expire_admin_requests().await?;
         if let Some(offset_ms) = self.clock.offset_millis()
             && offset_ms.unsigned_abs() > OFFSET_MAX.as_millis() as u64
         {
@@ -175,6 +176,14 @@ impl Retention {
         let before = self.clock.now();
         let sweep = PeopleWrite::Sweep { before, limit: SESSIONS_SWEPT };
         self.store.apply(At::Instance, vec![Write::People(sweep)].into()).await
+    }
+
+    /// Removes the idempotency keys of administrators' requests that are too old.
+    async fn expire_admin_requests(&self) -> StoreResult<()> {
+        while self.store.expire_admin_requests(self.clock.now(), PART_ROWS).await? == PART_ROWS {
+            tokio::time::sleep(PART_PAUSE).await;
+        }
+        Ok(())
     }
 
     /// Expires an app completely, part by part, and adds up what was deleted.

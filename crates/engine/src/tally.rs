@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, UserId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, AssetRow, AuditRow, DeliveryRow, EndpointRow, EventRow, FlowRow, IdentityKeyRow,
-    InvitationRow, KeyRow, MailRow, Record, ReportRow, Table, TestResponseRow, TokenRow, UserRow,
-    VersionRow, VisitCountRow,
+    AdminRequestRow, App, AssetRow, AuditRow, DeliveryRow, EndpointRow, EventRow, FlowRow,
+    IdentityKeyRow, InvitationRow, KeyRow, MailRow, Record, ReportRow, Table, TestResponseRow,
+    TokenRow, UserRow, VersionRow, VisitCountRow,
 };
 
 /// The tally of records, which must be added in order.
@@ -134,6 +134,7 @@ impl Bytes {
             Record::Endpoint(row) => self.endpoint(row),
             Record::Delivery(row) => self.delivery(row),
             Record::Mail(row) => self.mail(row),
+            Record::AdminRequest(row) => self.admin_request(row),
             Record::SinkPosition(row) => {
                 self.ids(&[row.app_id.uuid(), row.position.uuid()]);
                 self.text(&row.sink);
@@ -145,6 +146,19 @@ impl Bytes {
                 self.0.push(u8::from(row.is_default));
             }
         }
+    }
+
+    fn admin_request(&mut self, row: &AdminRequestRow) {
+        self.ids(&[row.request_id, row.claim]);
+        self.text(&row.holder);
+        self.put(&row.fingerprint);
+        self.time(row.claimed_at);
+        self.optional_time(row.applied_at);
+        self.time(row.expires_at);
+        self.optional(row.reply.as_deref(), |it, reply| {
+            it.number(reply.len() as u64);
+            it.put(reply);
+        });
     }
 
     fn test_response(&mut self, row: &TestResponseRow) {

@@ -34,6 +34,16 @@ impl<const N: usize> Hex for [u8; N] {
     }
 }
 
+impl Hex for uuid::Uuid {
+    fn to_text(&self) -> Option<String> {
+        self.as_bytes().to_text()
+    }
+
+    fn from_text(text: Option<&str>) -> Option<Self> {
+        Hex::from_text(text).map(Self::from_bytes)
+    }
+}
+
 impl<const N: usize> Hex for Option<[u8; N]> {
     fn to_text(&self) -> Option<String> {
         self.as_ref().and_then(Hex::to_text)

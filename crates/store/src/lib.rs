@@ -13,6 +13,7 @@
 //!   judged against the rows of one public revision, and is stored only while that is still the
 //!   newest.
 
+mod admin_request;
 mod asset;
 mod closing;
 mod codec;
@@ -47,6 +48,7 @@ pub mod sqlite;
 mod test_response;
 mod visit_count;
 
+pub use admin_request::*;
 pub use asset::*;
 pub use closing::{ClosingCountsRow, ClosingWrite, SetClosing};
 pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal, FlowCounts};

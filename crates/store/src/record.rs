@@ -12,10 +12,11 @@ use sluice_flow::id::{
 };
 
 use crate::{
-    App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow, EventRow,
-    FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, MailRow,
-    ReportRow, RespondentRow, ResponseRow, SavedViewRow, ShortPathRow, SinkPositionRow,
-    StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    AdminRequestRow, App, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow,
+    EndpointRow, EventRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
+    InvitationRow, KeyRow, MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
+    ShortPathRow, SinkPositionRow, StoreResult, TestResponseRow, TokenRow, UsedKeyRow, UserRow,
+    VersionRow, VisitCountRow,
 };
 
 /// One row of any table, with every column that a backend stores.
@@ -56,6 +57,7 @@ pub enum Record {
     Delivery(Box<DeliveryRow>),
     Mail(MailRow),
     SinkPosition(SinkPositionRow),
+    AdminRequest(AdminRequestRow),
 }
 
 /// A page of a [`crate::StoreView`].
@@ -161,10 +163,12 @@ pub enum Table {
     Mails,
     #[serde(rename = "sink-positions")]
     SinkPositions,
+    #[serde(rename = "admin-requests")]
+    AdminRequests,
 }
 
 impl Table {
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Apps,
         Self::Keys,
         Self::IdentityKeys,
@@ -192,6 +196,7 @@ impl Table {
         Self::Deliveries,
         Self::Mails,
         Self::SinkPositions,
+        Self::AdminRequests,
     ];
 
     pub fn name(self) -> &'static str {
@@ -223,6 +228,7 @@ impl Table {
             Self::Deliveries => "deliveries",
             Self::Mails => "mails",
             Self::SinkPositions => "sink-positions",
+            Self::AdminRequests => "admin-requests",
         }
     }
 }
@@ -281,6 +287,7 @@ impl Record {
             Self::Delivery(_) => Table::Deliveries,
             Self::Mail(_) => Table::Mails,
             Self::SinkPosition(_) => Table::SinkPositions,
+            Self::AdminRequest(_) => Table::AdminRequests,
         }
     }
 
@@ -339,6 +346,7 @@ impl Record {
             }
             Self::Mail(row) => cursor(row.app_id, row.mail_id.uuid().as_bytes()),
             Self::SinkPosition(row) => cursor(Some(row.app_id), row.sink.as_bytes()),
+            Self::AdminRequest(row) => cursor(None, row.request_id.as_bytes()),
             Self::Report(row) => cursor(Some(row.app_id), row.report_id.uuid().as_bytes()),
             Self::SavedView(row) => {
                 let ids = [row.flow_id.uuid(), row.user_id.uuid()].map(uuid::Uuid::into_bytes);
@@ -391,6 +399,7 @@ impl Record {
             }
             Self::Mail(row) => present_len([&row.detail, &row.reply]),
             Self::SinkPosition(row) => row.sink.len(),
+            Self::AdminRequest(row) => row.holder.len() + row.reply.as_ref().map_or(0, Vec::len),
             Self::SavedView(row) => row.name.len() + row.query.len(),
             Self::Version(version) => version.definition.len(),
             Self::Token(token) => token.name.len(),

@@ -15,9 +15,9 @@ use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    AssetRow, ClosingWrite, EndpointWrite, EventRow, InvitationRow, InvitationStep, Invited,
-    MailWrite, PeopleWrite, ReportRow, ResponseRow, ShortPathRow, StoreError, StoreResult,
-    TestWrite,
+    AdminRequestWrite, AssetRow, ClosingWrite, EndpointWrite, EventRow, InvitationRow,
+    InvitationStep, Invited, MailWrite, PeopleWrite, ReportRow, ResponseRow, ShortPathRow,
+    StoreError, StoreResult, TestWrite,
 };
 
 /// SHA-256 of an admin token.
@@ -334,6 +334,7 @@ pub enum Write {
     Event(EventRow),
     Endpoint(EndpointWrite),
     Mail(MailWrite),
+    AdminRequest(AdminRequestWrite),
     /// Holds e-mails and webhooks since a time, or releases them.
     HoldOutbound(Option<Timestamp>),
 }
@@ -364,6 +365,7 @@ impl Write {
             | Self::Endpoint(_)
             | Self::Mail(_)
             | Self::HoldOutbound(_)
+            | Self::AdminRequest(_)
             // No client knows its id yet.
             | Self::Asset(_)
             | Self::People(_) => false,

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 use sluice_engine::export::FORMATS;
 
-use super::{definition, limits};
+use super::{definition, headers, limits};
 use crate::BASE;
 
 /// The finished document.
@@ -15,6 +15,7 @@ pub(super) fn finished(mut document: Value) -> Value {
         definition::add_to(schemas);
         limits::add_to(schemas);
     }
+    headers::add_to(&mut document);
     name_files(&mut document);
     name_definitions(&mut document);
     let webhooks = document["webhooks"].as_object_mut().into_iter().flatten();

@@ -72,6 +72,7 @@ impl InstanceHandle {
         };
         let id = format!("{:032x}", random_bits());
         let mail = letter.to_mail(to.to_owned(), id, core.now(), None);
+        core.begin_effect().await?;
         Ok(options.transport.send(mail).await.map_err(|error| in_plain_words(&error)))
     }
 }

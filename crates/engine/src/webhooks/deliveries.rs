@@ -116,6 +116,7 @@ impl AppHandle {
         let event = EventId::from_uuid(core.new_id());
         let payload = Payload::new(event, EventType::EndpointTest, data);
         let attempt = Attempt(vec![Item::first(core, &row, payload, None)]);
+        core.begin_effect().await?;
         let mut attempted = send(Arc::clone(core), sender, Arc::default(), row, attempt).await;
         let Some(sent) = attempted.deliveries.pop() else {
             return Err(AdminError::NotFound(Missing::Delivery));

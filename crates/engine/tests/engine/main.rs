@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod admin_requests;
 mod commit;
 mod editing;
 mod erasure_load;

@@ -235,6 +235,10 @@ fn every_column_of_every_table_is_in_the_digest() {
             row.created_at => at(), row.sent => 7, row.sent_at => Some(at()), row.attempts => 7,
             row.next_at => Some(at()), row.ended => Some(MailEnd::Bounced),
             row.reply => Some(text()), row.address => Some([8; 32]);
+        Record::AdminRequest(row) =>
+            row.request_id => bits(), row.holder => text(), row.fingerprint => [8; 32],
+            row.claim => bits(), row.claimed_at => at(), row.applied_at => Some(at()),
+            row.expires_at => at(), row.reply => Some(vec![8]);
         Record::SinkPosition(row) =>
             row.app_id => id(), row.sink => text(), row.position => EventId::from_uuid(bits());
         Record::Asset(row) =>

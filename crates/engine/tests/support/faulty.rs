@@ -3,6 +3,9 @@
 #[path = "faulty_counts.rs"]
 mod counts;
 
+#[path = "faulty/admin_requests.rs"]
+mod admin_requests;
+
 #[path = "faulty/closing.rs"]
 mod closing;
 

@@ -5,6 +5,7 @@
 //! concatenate several lists. A backend implements reading one cell ([`ReadCells`]) and the error
 //! for an unreadable cell. The SQL stays in the backends.
 
+mod admin_requests;
 pub(crate) mod cells;
 mod flows;
 mod rows;
@@ -14,6 +15,7 @@ use serde::Serialize;
 pub(crate) use crate::response::{
     COLUMNS, COUNTED, Column, Get, RESPONSE, response, rewritten_columns, text_columns,
 };
+pub(crate) use admin_requests::*;
 pub(crate) use cells::ReadCells;
 pub(crate) use flows::*;
 pub(crate) use rows::*;

@@ -16,10 +16,10 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
 use crate::{
-    App, AppLimits, AppRow, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow,
-    DeliveryState, EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
-    IdentityRow, IdentityVerification, ImageType, InvitationRow, KeyRow, MailEnd, MailKind,
-    MailRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope,
+    AdminRequestRow, App, AppLimits, AppRow, AssetRow, AuditRow, ClosingCountsRow, ConsentRow,
+    DeliveryRow, DeliveryState, EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyKind,
+    IdentityKeyRow, IdentityRow, IdentityVerification, ImageType, InvitationRow, KeyRow, MailEnd,
+    MailKind, MailRow, Record, ReportRow, RespondentRow, ResponseRow, Role, SavedViewRow, Scope,
     SecondFactor, ShortPathRow, SinkPositionRow, Subject, TestResponseRow, TokenRow, UsedKeyRow,
     UserRow, VersionRow, VisitCountRow,
 };
@@ -116,7 +116,24 @@ fn app_records(app: u32) -> Vec<Record> {
     records.extend(user_records(app, app_id));
     records.extend((0..3).map(|number| asset(app, number)));
     records.extend((0..2).flat_map(|number| webhook(app, number)));
+    records.extend((0..2).map(|number| admin_request(app, number)));
     records
+}
+
+/// One that was only claimed, and one with every column filled.
+fn admin_request(app: u32, number: u32) -> Record {
+    let is_full = number == 1;
+    let number = app * 2 + number;
+    Record::AdminRequest(AdminRequestRow {
+        request_id: bits(16, number),
+        holder: format!("token é{app}"),
+        fingerprint: [7; 32],
+        claim: bits(17, number),
+        claimed_at: at(1),
+        applied_at: is_full.then(|| at(2)),
+        expires_at: at(3),
+        reply: is_full.then(|| vec![0, 255, 7]),
+    })
 }
 
 /// An event, an endpoint with a delivery, and the position in a sink: one plain, and one with every

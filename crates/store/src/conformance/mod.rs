@@ -10,6 +10,7 @@
     reason = "the suite is test code, compiled into the library so that every backend can run it"
 )]
 
+mod admin_requests;
 mod answer_filters;
 mod apply;
 mod apps;
@@ -295,6 +296,18 @@ cases! {
         the_deletion_of_an_asset_is_a_change_that_the_public_can_see
         versions_that_name_an_asset_are_found
         pages_of_assets_stay_within_their_byte_limit;
+    admin_requests:
+        a_request_is_claimed_once
+        an_expired_request_is_claimed_again
+        a_claim_without_effect_is_taken_over_once
+        a_claim_that_was_applied_is_never_taken_over_or_released
+        a_change_and_its_claim_are_written_together_or_not_at_all
+        a_change_that_makes_no_rows_applies_nothing
+        a_reply_reads_back_and_only_its_claim_stores_it
+        one_of_many_claims_succeeds
+        requests_are_counted_by_holder_until_they_expire
+        expired_requests_are_removed_in_batches
+        requests_move_no_revision_and_no_feed;
     mails:
         a_mail_reads_back_as_it_was_given
         due_mails_are_listed_in_the_order_of_their_times

@@ -14,8 +14,8 @@ use sluice_flow::time::Window;
 use super::world::{
     Shop, TheStore, app_row, apply, asset_row, at, audit_row, draft_row, flow_row, grant_row,
     identity_key_row, invitation_row, key_row, mail_row, public_revision, published_row,
-    report_row, respondent_id, response_row, test_response_row, token_row, user_row,
-    visit_count_row, webhook_records,
+    report_row, request_record, respondent_id, response_row, test_response_row, token_row,
+    user_row, visit_count_row, webhook_records,
 };
 use crate::{
     Answers, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasureMark,
@@ -104,6 +104,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::ShortPath(row) => row.path += "-2",
             Record::TestResponse(row) => row.answers = "{}".into(),
             Record::Mail(row) => row.sent = 9,
+            Record::AdminRequest(row) => row.applied_at = Some(at(9)),
             Record::SinkPosition(row) => row.position = EventId::from_uuid(uuid::Uuid::max()),
             Record::Asset(row) => {
                 (row.content_type, row.bytes) = (ImageType::Jpeg, vec![0, 1, 255])
@@ -370,7 +371,7 @@ fn records() -> Vec<Record> {
         }
         records.extend([Record::ShortPath(path_row(&flow)), Record::Mail(mail_row(&flow))]);
         records.extend(webhook_records(&flow));
-        records.push(Record::TestResponse(test_response_row(&flow, 2)));
+        records.extend([Record::TestResponse(test_response_row(&flow, 2)), request_record(full)]);
         records.extend([(); 2].map(|()| Record::Asset(asset_row(app.row.app_id))));
         records.extend([Record::Version(draft_row(&flow)), Record::Version(retired)]);
         records.extend([Record::Audit(audit_row(Some(app.row.app_id))), Record::Key(key)]);

@@ -15,11 +15,11 @@ use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp, Window};
 
 use crate::{
-    AppLimits, AppRow, AssetRow, At, AuditRow, Change, DeliveryRow, DeliveryState, EndpointRow,
-    EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow, IdentityVerification, ImageType,
-    InvitationRow, KeyRow, MailKind, MailRow, NewResponse, Outcome, Record, ReportRow,
-    ResponseQuery, ResponseRow, Role, Scope, SinkPositionRow, Store, StoreResult, TestResponseRow,
-    TokenRow, UserRow, VersionRow, VisitCountRow, Write,
+    AdminRequestRow, AppLimits, AppRow, AssetRow, At, AuditRow, Change, DeliveryRow, DeliveryState,
+    EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
+    IdentityVerification, ImageType, InvitationRow, KeyRow, MailKind, MailRow, NewResponse,
+    Outcome, Record, ReportRow, ResponseQuery, ResponseRow, Role, Scope, SinkPositionRow, Store,
+    StoreResult, TestResponseRow, TokenRow, UserRow, VersionRow, VisitCountRow, Write,
 };
 
 pub(super) type TheStore = Arc<dyn Store>;
@@ -283,6 +283,33 @@ pub(super) fn webhook_records(flow: &FlowRow) -> [Record; 4] {
             position: event_row(flow, 4).event_id,
         }),
     ]
+}
+
+/// A request that was claimed one millisecond after the start, and expires at nine.
+pub(super) fn request_row() -> AdminRequestRow {
+    AdminRequestRow {
+        request_id: new_uuid(),
+        holder: format!("tk_{}", next()),
+        fingerprint: [3; 32],
+        claim: new_uuid(),
+        claimed_at: at(1),
+        applied_at: None,
+        expires_at: at(9),
+        reply: None,
+    }
+}
+
+/// One with every column filled, or one that was only claimed.
+pub(super) fn request_record(full: bool) -> Record {
+    Record::AdminRequest(AdminRequestRow {
+        applied_at: full.then(|| at(2)),
+        reply: full.then(|| b"sealed \xff".to_vec()),
+        ..request_row()
+    })
+}
+
+fn new_uuid() -> uuid::Uuid {
+    v7(at(0), next(), 0)
 }
 
 /// An invitation that is sent by e-mail, due one millisecond after the start.

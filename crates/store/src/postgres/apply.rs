@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use sluice_flow::id::AppId;
 
+use super::admin_requests;
 use super::assets;
 use super::closing;
 use super::codec::{Cells, ReadCells as _};
@@ -135,6 +136,7 @@ fn rank(write: &Write) -> u8 {
         | Write::Test(_)
         | Write::Mail(_)
         | Write::HoldOutbound(_)
+        | Write::AdminRequest(_)
         | Write::Asset(_)
         | Write::DeleteAsset(..)
         | Write::Event(_)
@@ -180,6 +182,9 @@ async fn put_one(
         }
         Write::Test(write) => test_responses::change(transaction, write).await.map(|()| None),
         Write::Mail(write) => mails::change(transaction, write).await.map(|()| None),
+        Write::AdminRequest(write) => {
+            admin_requests::change(transaction, write).await.map(|()| None)
+        }
         Write::HoldOutbound(at) => mails::hold(transaction, *at).await.map(|()| None),
         Write::Asset(row) => assets::put(transaction, row).await.map(|()| Some(row.app_id)),
         Write::DeleteAsset(app, asset) => {

@@ -11,18 +11,18 @@ use uuid::Uuid;
 
 use crate::codec::{self, readers};
 use crate::{
-    App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow,
-    EventRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow, InvitationRow,
-    KeyRow, LinkRow, MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow,
-    ShortPathRow, SinkPositionRow, StoreError, StoreResult, TestResponseRow, TokenRow, UsedKeyRow,
-    UserRow, VersionRow, VisitCountRow,
+    AdminRequestRow, App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow,
+    EndpointRow, EventRow, FlowRow, GrantRow, IdempotencyKey, IdentityKeyRow, IdentityRow,
+    InvitationRow, KeyRow, LinkRow, MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow,
+    SessionRow, ShortPathRow, SinkPositionRow, StoreError, StoreResult, TestResponseRow, TokenRow,
+    UsedKeyRow, UserRow, VersionRow, VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT, EVENT, FLOW, GRANT,
-    IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, MAIL, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, SINK_POSITION, TEST_RESPONSE,
-    TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, of_table, text_columns,
+    ADMIN_REQUEST, APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT,
+    EVENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW,
+    MAIL, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, SINK_POSITION,
+    TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT, of_table, text_columns,
 };
 
 /// The cells of one row, read from left to right.
@@ -112,6 +112,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> StoreResult<String> {
 
 readers! {
     Cells, StoreResult:
+    admin_request -> AdminRequestRow,
     app -> App,
     key -> KeyRow,
     identity_key -> IdentityKeyRow,

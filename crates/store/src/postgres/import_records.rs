@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 use sluice_flow::id::AppId;
 use uuid::Uuid;
 
+use super::admin_requests;
 use super::assets;
 use super::claims::{put_consent, put_identity, put_respondent};
 use super::closing;
@@ -91,6 +92,7 @@ async fn put_all(
                 endpoints::put_deliveries(transaction, std::slice::from_ref(&**row)).await?;
             }
             Record::SinkPosition(row) => sinks::put(transaction, std::slice::from_ref(row)).await?,
+            Record::AdminRequest(row) => admin_requests::replace(transaction, row).await?,
         }
     }
     for (app, rows) in responses {

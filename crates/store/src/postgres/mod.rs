@@ -10,6 +10,7 @@
 //! decided about the last one. Deliberately absent: anything that needs a superuser, an extension,
 //! a sequence or a trigger.
 
+mod admin_requests;
 mod announce;
 mod apply;
 mod assets;

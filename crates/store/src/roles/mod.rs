@@ -5,6 +5,7 @@
 //! little.
 
 mod admin;
+mod admin_requests;
 mod assets;
 mod closing;
 mod counts;
@@ -24,6 +25,7 @@ mod users;
 mod visits;
 
 pub use admin::AdminStore;
+pub use admin_requests::AdminRequestStore;
 pub use assets::AssetStore;
 pub use closing::ClosingStore;
 pub use counts::CountStore;
@@ -48,6 +50,7 @@ pub use visits::VisitStore;
 pub trait Store:
     IntakeStore
     + AdminStore
+    + AdminRequestStore
     + ResponseStore
     + RespondentStore
     + UserStore
@@ -71,6 +74,7 @@ pub trait Store:
 impl<T> Store for T where
     T: IntakeStore
         + AdminStore
+        + AdminRequestStore
         + ResponseStore
         + RespondentStore
         + UserStore

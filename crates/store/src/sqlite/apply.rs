@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::AppId;
 
+use super::admin_requests;
 use super::assets;
 use super::closing;
 use super::codec::{Cells, ReadCells as _, bytes};
@@ -149,6 +150,9 @@ fn put(
         }
         Write::Test(write) => test_responses::change(connection, write).map(|()| None),
         Write::Mail(write) => return mails::change(connection, write).map(|()| None),
+        Write::AdminRequest(write) => {
+            return admin_requests::change(connection, write).map(|()| None);
+        }
         Write::HoldOutbound(at) => mails::hold(connection, *at).map(|()| None),
         Write::Asset(row) => assets::put(connection, row).map(|()| Some(row.app_id)),
         Write::DeleteAsset(app, asset) => {

@@ -12,17 +12,18 @@ use uuid::Uuid;
 
 use crate::codec::{self, readers};
 use crate::{
-    App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow, EndpointRow,
-    EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow, LinkRow,
-    MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow, ShortPathRow,
-    SinkPositionRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow, VisitCountRow,
+    AdminRequestRow, App, AssetInfo, AssetRow, AuditRow, ClosingCountsRow, ConsentRow, DeliveryRow,
+    EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyRow, IdentityRow, InvitationRow, KeyRow,
+    LinkRow, MailRow, ReportRow, RespondentRow, ResponseRow, SavedViewRow, SessionRow,
+    ShortPathRow, SinkPositionRow, TestResponseRow, TokenRow, UsedKeyRow, UserRow, VersionRow,
+    VisitCountRow,
 };
 
 pub(super) use crate::codec::{
-    APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT, EVENT, FLOW, GRANT,
-    IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW, MAIL, REPORT,
-    RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, SINK_POSITION, TEST_RESPONSE,
-    TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    ADMIN_REQUEST, APP, ASSET, ASSET_INFO, AUDIT, CLOSING_COUNTS, CONSENT, DELIVERY, ENDPOINT,
+    EVENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, LINK, LISTED_APP, LISTED_FLOW,
+    MAIL, REPORT, RESPONDENT, RESPONSE, ReadCells, SAVED_VIEW, SESSION, SHORT_PATH, SINK_POSITION,
+    TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
 };
 
 /// The bytes of an id, as they are stored.
@@ -125,6 +126,7 @@ fn unwritable(why: serde_json::Error) -> rusqlite::Error {
 
 readers! {
     Cells, Result:
+    admin_request -> AdminRequestRow,
     app -> App,
     key -> KeyRow,
     identity_key -> IdentityKeyRow,

@@ -17,8 +17,8 @@ use super::response_row::{self, Place};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
 use super::{
-    assets, closing, counts, endpoints, events, invitations, mails, people, put, reports,
-    short_paths, sinks, skip_index, test_responses, visits,
+    admin_requests, assets, closing, counts, endpoints, events, invitations, mails, people, put,
+    reports, short_paths, sinks, skip_index, test_responses, visits,
 };
 use crate::{App, IdempotencyKey, Record, ResponseRow};
 
@@ -122,6 +122,7 @@ fn put(
             endpoints::put_deliveries(connection, std::slice::from_ref(&**row))
         }
         Record::SinkPosition(row) => sinks::put(connection, row),
+        Record::AdminRequest(row) => admin_requests::replace(connection, row),
     };
     Ok(put?)
 }

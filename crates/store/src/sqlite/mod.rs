@@ -9,6 +9,7 @@
 //! Deliberately absent: any retry of a failed write. A failure is reported; an unknown outcome
 //! stops the writer.
 
+mod admin_requests;
 mod apply;
 mod assets;
 mod claims;

@@ -13,6 +13,7 @@ mod flow_keys;
 mod flow_state;
 mod flows;
 mod funnel;
+mod idempotency;
 mod invitations;
 mod lists;
 mod page;

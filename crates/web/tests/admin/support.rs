@@ -26,7 +26,7 @@ pub(crate) struct Site {
     pub(crate) engine: Arc<Engine>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: App,
-    _folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 /// A reply: the status, the headers, and the body if it is JSON.
@@ -105,7 +105,7 @@ impl Site {
         };
         let engine = Engine::start(store, clock.clone(), options).await.unwrap();
         let router = App::new(Arc::clone(&engine), AppOptions::default());
-        Self { engine, clock, router, _folder: folder }
+        Self { engine, clock, router, folder }
     }
 
     /// Sends a request unchanged, to any path.

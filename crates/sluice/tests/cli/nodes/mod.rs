@@ -12,6 +12,7 @@
     reason = "a panic fails the test, and measurements are printed"
 )]
 
+mod admin_requests;
 mod clocks;
 mod closing;
 use crate::cluster;

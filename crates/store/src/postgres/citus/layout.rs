@@ -47,6 +47,7 @@ pub(super) const OF_INSTANCE: &[&str] = &[
     "saved_views",
     "links",
     "sessions",
+    "admin_requests",
     "mails",
     "mail_pace",
     "outbound",

@@ -31,6 +31,7 @@ SELECT citus_add_local_table_to_metadata('sink_leases');
 SELECT citus_add_local_table_to_metadata('tokens');
 SELECT citus_add_local_table_to_metadata('users', cascade_via_foreign_keys => true); -- and grants, saved_views, links
 SELECT citus_add_local_table_to_metadata('sessions');
+SELECT citus_add_local_table_to_metadata('admin_requests');
 SELECT citus_add_local_table_to_metadata('mails');
 SELECT citus_add_local_table_to_metadata('mail_pace');
 SELECT citus_add_local_table_to_metadata('outbound');

@@ -553,6 +553,22 @@ CREATE INDEX mails_by_invitation ON mails (app_id, assignment_id) WHERE assignme
 CREATE INDEX mails_by_user ON mails (user_id, flow_id) WHERE user_id IS NOT NULL;
 CREATE INDEX mails_by_address ON mails (app_id, address) WHERE address IS NOT NULL;
 
+-- Requests of the admin API with an idempotency key. request_id: derived from the token and the key, which are
+-- not stored. holder: the id of the token. fingerprint: a hash of what was requested. claim: the attempt that may
+-- carry it out. applied_at: when its changes were written, in their transaction. reply: sealed.
+CREATE TABLE admin_requests (
+    request_id  uuid PRIMARY KEY,
+    holder      text COLLATE "C" NOT NULL,
+    fingerprint bytea NOT NULL,
+    claim       uuid NOT NULL,
+    claimed_at  bigint NOT NULL,
+    applied_at  bigint,
+    expires_at  bigint NOT NULL,
+    reply       bytea
+);
+CREATE INDEX admin_requests_by_holder ON admin_requests (holder);
+CREATE INDEX admin_requests_by_expiry ON admin_requests (expires_at);
+
 -- One row: how many e-mails were sent in a minute, by all servers together.
 CREATE TABLE mail_pace (
     minute bigint NOT NULL,

@@ -17,9 +17,10 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::super::codec::{
-    self, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, DELIVERY, ENDPOINT, EVENT, FLOW,
-    GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, MAIL, REPORT, RESPONDENT, RESPONSE, SAVED_VIEW,
-    SHORT_PATH, SINK_POSITION, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION, VISIT_COUNT,
+    self, ADMIN_REQUEST, APP, ASSET, AUDIT, CLOSING_COUNTS, CONSENT, Cells, DELIVERY, ENDPOINT,
+    EVENT, FLOW, GRANT, IDENTITY, IDENTITY_KEY, INVITATION, KEY, MAIL, REPORT, RESPONDENT,
+    RESPONSE, SAVED_VIEW, SHORT_PATH, SINK_POSITION, TEST_RESPONSE, TOKEN, USED_KEY, USER, VERSION,
+    VISIT_COUNT,
 };
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
@@ -208,6 +209,7 @@ fn is_of_apps(table: Table) -> bool {
         | Table::Deliveries
         | Table::Assets
         | Table::SinkPositions
+        | Table::AdminRequests
         | Table::Mails => false,
     }
 }
@@ -265,6 +267,7 @@ async fn scan(
         | Table::Events
         | Table::Endpoints
         | Table::Assets
+        | Table::AdminRequests
         | Table::Mails => &[&rows, &bytes, &app, &ids[0]],
     };
     Ok((transaction.query(&sql, params).await?, read))
@@ -330,6 +333,9 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::SinkPositions => ("sink_positions", SINK_POSITION, &["sink"], |it| {
             codec::sink_position(it).map(Record::SinkPosition)
         }),
+        Table::AdminRequests => ("admin_requests", ADMIN_REQUEST, &["request_id"], |it| {
+            codec::admin_request(it).map(Record::AdminRequest)
+        }),
         Table::SavedViews => ("saved_views", SAVED_VIEW, &["flow_id", "user_id", "name"], |it| {
             codec::saved_view(it).map(Record::SavedView)
         }),
@@ -339,12 +345,15 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         _ => "",
     };
     let only = match table {
-        // Users belong to no app, so there are none after any app.
-        Table::Users => "$3 = '00000000-0000-0000-0000-000000000000'::uuid AND ",
+        // These belong to no app, so there are none after any app.
+        Table::Users | Table::AdminRequests => {
+            "$3 = '00000000-0000-0000-0000-000000000000'::uuid AND "
+        }
         _ if scope == Scope::OneApp => "app_id = $3 AND ",
         _ => "",
     };
-    let is_of_app = table != Table::Users && scope == Scope::AllApps;
+    let of_no_app = matches!(table, Table::Users | Table::AdminRequests);
+    let is_of_app = !of_no_app && scope == Scope::AllApps;
     let app = is_of_app.then_some("app_id");
     let order = app.iter().chain(key).copied().collect::<Vec<_>>().join(", ");
     let first = if is_of_app { 3 } else { 4 };
@@ -400,6 +409,7 @@ fn texts(table: Table) -> Vec<&'static str> {
         Table::Deliveries => &["kind", "reply", "error"],
         Table::Mails => &["detail", "reply"],
         Table::SinkPositions => &["sink"],
+        Table::AdminRequests => &["holder", "reply"],
     };
     columns.to_vec()
 }

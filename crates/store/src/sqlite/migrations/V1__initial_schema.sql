@@ -528,6 +528,22 @@ CREATE INDEX mails_by_invitation ON mails (app_id, assignment_id) WHERE assignme
 CREATE INDEX mails_by_user ON mails (user_id, flow_id) WHERE user_id IS NOT NULL;
 CREATE INDEX mails_by_address ON mails (app_id, address) WHERE address IS NOT NULL;
 
+-- Requests of the admin API with an idempotency key. request_id: derived from the token and the key, which are
+-- not stored. holder: the id of the token. fingerprint: a hash of what was requested. claim: the attempt that may
+-- carry it out. applied_at: when its changes were written, in their transaction. reply: sealed.
+CREATE TABLE admin_requests (
+    request_id  BLOB NOT NULL PRIMARY KEY CHECK (length(request_id) = 16),
+    holder      TEXT NOT NULL,
+    fingerprint BLOB NOT NULL CHECK (length(fingerprint) = 32),
+    claim       BLOB NOT NULL CHECK (length(claim) = 16),
+    claimed_at  INTEGER NOT NULL,
+    applied_at  INTEGER,
+    expires_at  INTEGER NOT NULL,
+    reply       BLOB
+) STRICT, WITHOUT ROWID;
+CREATE INDEX admin_requests_by_holder ON admin_requests (holder);
+CREATE INDEX admin_requests_by_expiry ON admin_requests (expires_at);
+
 -- One row: how many e-mails were sent in a minute, by all servers together.
 CREATE TABLE mail_pace (
     only   INTEGER PRIMARY KEY CHECK (only = 1),

@@ -191,6 +191,7 @@ impl Filling {
             Table::Events | Table::Endpoints | Table::Deliveries | Table::SinkPositions => {
                 self.scan_events(connection, after)
             }
+            Table::AdminRequests => self.scan_events(connection, after),
         }
     }
 
@@ -403,6 +404,7 @@ fn select(table: Table) -> String {
         Table::Events | Table::Endpoints | Table::Deliveries | Table::SinkPositions => {
             select_events(table)
         }
+        Table::AdminRequests => select_events(table),
         Table::Mails => format!(
             "SELECT {MAIL} FROM mails WHERE (app_id, mail_id) > (?1, ?2) \
              ORDER BY app_id, mail_id LIMIT ?3"
@@ -468,6 +470,7 @@ mod tests {
                 "SEARCH closing_counts USING PRIMARY KEY ((app_id,flow_id)>(?,?))",
             ),
             (Table::Users, "SEARCH users USING PRIMARY KEY (user_id>?)"),
+            (Table::AdminRequests, "SEARCH admin_requests USING PRIMARY KEY (request_id>?)"),
             (Table::Grants, "SEARCH grants USING PRIMARY KEY ((app_id,user_id)>(?,?))"),
             (Table::Reports, "SEARCH reports USING PRIMARY KEY ((app_id,report_id)>(?,?))"),
             (

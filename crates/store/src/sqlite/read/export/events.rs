@@ -1,8 +1,8 @@
-//! The tables of events, webhooks and sinks in an export.
+//! The tables of events, webhooks, sinks and administrators' requests in an export.
 
 use rusqlite::{Connection, Result, params};
 
-use super::super::super::codec::{self, DELIVERY, ENDPOINT, EVENT, SINK_POSITION};
+use super::super::super::codec::{self, ADMIN_REQUEST, DELIVERY, ENDPOINT, EVENT, SINK_POSITION};
 use super::{Filling, NO_APP, select};
 use crate::{Record, RecordCursor, Table};
 
@@ -15,6 +15,12 @@ pub(super) fn select_events(table: Table) -> String {
                 "SELECT {DELIVERY} FROM deliveries \
                  WHERE (app_id, endpoint_id, delivery_id) > (?1, ?2, ?3) \
                  ORDER BY app_id, endpoint_id, delivery_id LIMIT ?4"
+            );
+        }
+        Table::AdminRequests => {
+            return format!(
+                "SELECT {ADMIN_REQUEST} FROM admin_requests WHERE request_id > ?1 \
+                 ORDER BY request_id LIMIT ?2"
             );
         }
         Table::SinkPositions => (SINK_POSITION, "sink_positions", "sink"),
@@ -45,6 +51,13 @@ impl Filling {
                 let params = params![app, endpoint, delivery, rows];
                 self.add(connection, table, &sql, params, |cells| {
                     codec::delivery(cells).map(|row| Record::Delivery(Box::new(row)))
+                })
+            }
+            // They belong to no app, so there are none after any app.
+            Table::AdminRequests if *app != NO_APP => Ok(()),
+            Table::AdminRequests => {
+                self.add(connection, table, &sql, params![key, rows], |cells| {
+                    codec::admin_request(cells).map(Record::AdminRequest)
                 })
             }
             Table::SinkPositions => {
