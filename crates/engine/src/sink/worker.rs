@@ -22,6 +22,7 @@ use crate::background::{is_final, keep_running_after};
 use crate::core::Core;
 use crate::events::{PAGE_BYTES_MAX, read, start};
 use crate::ids::random_bits;
+use crate::sink_position::waiting_since;
 
 /// The length of a lease. Longer than publishing a page may take.
 const LEASE_SECONDS: i64 = 15;
@@ -31,6 +32,8 @@ const RENEW_INTERVAL: Duration = Duration::from_secs(5);
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a node waits if another one publishes, or the sink takes nothing.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
+/// How often the logs are read to report what waits, while nothing is sent.
+const HELD_INTERVAL: Duration = Duration::from_secs(30);
 /// How often the log of an app is read if nothing is new, unless there are many apps.
 const IDLE_INTERVAL: Duration = Duration::from_millis(500);
 /// How often the apps are listed, unless there are many.
@@ -59,6 +62,8 @@ struct State {
     leading: Option<Leading>,
     /// The sink took nothing when it was last tried.
     is_down: bool,
+    /// While nothing is sent: when the logs were read, and the time of the oldest event that waits.
+    held: Option<(Instant, Option<Timestamp>)>,
 }
 
 /// What the publishing node knows.
@@ -147,15 +152,13 @@ impl SinkWorker {
 
     /// One round over the apps. Returns how long to wait for the next one.
     async fn pass(&self, options: &SinkOptions, state: &mut State) -> Result<Duration, StoreError> {
-        let leading = match &mut state.leading {
-            Some(leading) => leading,
-            none => match self.lead(options).await? {
-                Some(new) => none.insert(new),
-                None => {
-                    self.core.metrics.sink.set_lag(0);
-                    return Ok(RETRY_INTERVAL);
-                }
-            },
+        if state.leading.is_none() {
+            state.leading = self.lead(options).await?;
+        }
+        let Some(leading) = &mut state.leading else {
+            let lag = self.held_millis(options, &mut state.held).await?;
+            self.core.metrics.sink.set_lag(lag);
+            return Ok(RETRY_INTERVAL);
         };
         self.list_apps(options, leading).await?;
         let idle = IDLE_INTERVAL.max(EACH_APP * leading.apps.len() as u32);
@@ -220,6 +223,28 @@ impl SinkWorker {
         let rows = store.list_sink_positions(options.sink.name()).await?;
         let apps = rows.into_iter().map(|row| (row.app_id, AppLog::at(Some(row.position))));
         Ok(Some(Leading { apps: apps.collect(), listed_at: None, saved_at: Instant::now() }))
+    }
+
+    /// The age of the oldest event that waits because nothing is sent; 0 if another node publishes.
+    async fn held_millis(
+        &self,
+        options: &SinkOptions,
+        held: &mut Option<(Instant, Option<Timestamp>)>,
+    ) -> Result<i64, StoreError> {
+        let (core, sink) = (&self.core, options.sink.name());
+        if !core.outbound.is_held(&*core.store).await? {
+            return Ok(0);
+        }
+        let since = match *held {
+            Some((read_at, since)) if read_at.elapsed() < HELD_INTERVAL => since,
+            _ => {
+                let (configured, now) = (core.outbound.publishes.as_ref(), core.now());
+                let since = waiting_since(&*core.store, sink, configured, now).await?;
+                *held = Some((Instant::now(), since));
+                since
+            }
+        };
+        Ok(since.map_or(0, |since| (core.now().as_millis() - since.as_millis()).max(0)))
     }
 
     fn lease(&self, options: &SinkOptions, seconds: i64) -> SinkLease {

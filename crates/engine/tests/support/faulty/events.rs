@@ -93,6 +93,9 @@ impl SinkStore for FaultyStore {
     async fn lease_sink(&self, lease: SinkLease) -> StoreResult<bool> {
         self.inner.lease_sink(lease).await
     }
+    async fn list_sinks(&self) -> StoreResult<Vec<String>> {
+        self.read().list_sinks().await
+    }
     async fn list_sink_positions(&self, sink: &str) -> StoreResult<Vec<SinkPositionRow>> {
         self.read().list_sink_positions(sink).await
     }
