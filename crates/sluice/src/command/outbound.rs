@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_sink_is_named_with_its_lag() {
         let now = Timestamp::from_millis(1_000_000_000);
-        let shown = |seconds| sink_of("nats/A", Some(now.plus_seconds(-seconds)), now);
+        let shown = |seconds: i64| sink_of("nats/A", Some(now.plus_seconds(-seconds)), now);
         for (seconds, lag) in [
             (1, "(1 second behind)"),
             (119, "(119 seconds behind)"),
