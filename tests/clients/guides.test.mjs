@@ -53,6 +53,7 @@ const ELSEWHERE = [
   ["events", "text/event-stream", "crates/web/tests/admin/webhooks.rs"],
   ["events", '"flow.published"', "crates/web/tests/admin/webhooks.rs"],
   ["events", '"event.batch"', "crates/engine/tests/engine"],
+  ["events", '"omitted"', "crates/sluice/tests/cli/nats"],
   ["events", '"format": "slack"', "crates/web/tests/admin/webhooks.rs"],
   ["exports", "--follow responses/", "tests/clients/pipelines.test.mjs"],
   ["exports", "import duckdb", "tests/clients/pipelines.test.mjs"],

@@ -27,8 +27,8 @@ const testMail = async (server, address) => {
   if (!accepted) throw new Error(reason);
 };
 
-const until = async (what, holds) => {
-  const end = Date.now() + 90_000;
+const until = async (what, holds, ms = 90_000) => {
+  const end = Date.now() + ms;
   for (;;) {
     const found = await holds();
     if (found) return found;
@@ -199,6 +199,18 @@ describe("invitations", () => {
     assert.match((await sending).message, /did not answer in time/);
     await invite("dan@mail.example");
     await mail.mailTo("dan@mail.example");
+  });
+
+  test("a mail server that replies late to the content gets the e-mail once", async () => {
+    const made = await invite("slow@mail.example");
+    await mail.mailTo("slow@mail.example");
+    assert.equal((await statusOf(made)).sent, 0, "it has not replied yet");
+    const others = await invite("fay@mail.example");
+    await mail.mailTo("fay@mail.example");
+    await until("sent to others meanwhile", async () => (await statusOf(others)).sent === 1);
+    const status = await until("a late reply", async () => (await statusOf(made)).sent > 0 && statusOf(made), 60_000);
+    assert.deepEqual([status.sent, status.nextAt, status.ended, status.reply], [1, null, null, null]);
+    assert.equal(mail.mails.length, 0, "it was sent once");
   });
 
   test("no address, link or password is logged", async () => {

@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 
-const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../target/debug/sluice");
+export const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../target/debug/sluice");
 const ADMIN_TOKEN = "token-of-the-client-tests-0123456789";
 /** The maximum wait for a start. Long enough for a busy machine. */
 const START_MS_MAX = 120_000;

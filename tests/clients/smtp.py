@@ -2,7 +2,8 @@
 
 Usage: smtp.py MODE FOLDER, where MODE is starttls, smtps or none. It writes the certificate of its own authority to
 FOLDER/ca.pem and prints JSON, one object per line: first its port, then every e-mail that it accepts, as the email
-library reads it. What it answers depends on the recipient: delay… gets 451, bounce… gets 550, hang… gets no answer.
+library reads it. What it answers depends on the recipient: delay… gets 451, bounce… gets 550, hang… gets no answer, slow… gets
+it half a minute after the content.
 The user is "sluice", the password is read from the variable SMTP_PASSWORD; without it nobody has to sign in.
 """
 
@@ -24,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 USER = b"sluice"
 HANG_SECONDS = 600
+SLOW_SECONDS = 28
 
 
 def say(what):
@@ -57,6 +59,8 @@ class Handler:
             "tls": self.wraps_tls or session.ssl is not None,
             "user": session.authenticated,
         })
+        if any(address.startswith("slow") for address in envelope.rcpt_tos):
+            await asyncio.sleep(SLOW_SECONDS)
         return "250 OK"
 
 

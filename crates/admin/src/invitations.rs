@@ -156,7 +156,8 @@ struct EmailStatus {
     /// When the next attempt or reminder is due.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     next_at: Option<Timestamp>,
-    /// Why nothing more is sent: `bounced`, `failed`, `unsubscribed` or `stopped`.
+    /// Why nothing more is sent: `bounced`, `failed`, `unsubscribed`, `stopped`, or `closed`: the flow is
+    /// closed, and the next e-mail is sent when it opens again.
     #[schema(schema_with = schema::mail_end, required = true)]
     ended: Option<MailEnd>,
     /// The code of the mail server's last refusal.

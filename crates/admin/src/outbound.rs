@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::Engine;
-use sluice_engine::outbound::{OutboundState, Waiting};
+use sluice_engine::outbound::{OutboundState, SinkState, Waiting};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -22,7 +22,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Outbound, example = json!({
-    "heldAt": "2026-11-17T09:00:00.000Z", "heldHere": false, "mails": 12, "deliveries": 3, "appsWithEndpoints": 1
+    "heldAt": "2026-11-17T09:00:00.000Z", "heldHere": false, "mails": 12, "deliveries": 3, "appsWithEndpoints": 1,
+    "sinks": [{"name": "nats/SLUICE", "waitingSince": "2026-11-17T09:03:10.000Z"}]
 }))]
 struct OutboundBody {
     /// Since when the database is held, because it was restored or moved; null if it is not.
@@ -36,13 +37,40 @@ struct OutboundBody {
     deliveries: u64,
     /// Apps with webhook endpoints: they may have events that were not delivered yet.
     apps_with_endpoints: u64,
+    /// The systems that events are published to, such as a stream of NATS.
+    sinks: Vec<SinkBody>,
+}
+
+/// How far the events are published.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = OutboundSink)]
+struct SinkBody {
+    /// Such as `nats/SLUICE`, with the name of the stream.
+    name: String,
+    /// The time of the oldest event that waits because nothing is sent; null if there is none.
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
+    waiting_since: Option<String>,
+}
+
+impl From<SinkState> for SinkBody {
+    fn from(SinkState { name, waiting_since }: SinkState) -> Self {
+        Self { name, waiting_since: waiting_since.map(|at| at.to_string()) }
+    }
 }
 
 impl From<OutboundState> for OutboundBody {
     fn from(state: OutboundState) -> Self {
-        let OutboundState { held_at, is_held_here, mails, deliveries, apps_with_endpoints } = state;
-        let held_at = held_at.map(|at| at.to_string());
-        Self { held_at, held_here: is_held_here, mails, deliveries, apps_with_endpoints }
+        let OutboundState { held_at, is_held_here, mails, deliveries, apps_with_endpoints, sinks } =
+            state;
+        Self {
+            held_at: held_at.map(|at| at.to_string()),
+            held_here: is_held_here,
+            mails,
+            deliveries,
+            apps_with_endpoints,
+            sinks: sinks.into_iter().map(SinkBody::from).collect(),
+        }
     }
 }
 
@@ -69,7 +97,8 @@ async fn get(State(engine): State<Arc<Engine>>, Caller(actor): Caller) -> Reply 
 enum WaitingChoice {
     /// Send it.
     Send,
-    /// Send no e-mail that is due now, and no event from before now.
+    /// Send nothing from before the hold: no e-mail that is due now or waits for another attempt, and
+    /// no event. What was made since then is sent.
     Drop,
 }
 

@@ -154,7 +154,7 @@ pub(super) fn send_email() -> Object {
 
 /// Null while e-mails are sent.
 pub(super) fn mail_end() -> Object {
-    let words = ["bounced", "failed", "unsubscribed", "stopped"].map(Value::from);
+    let words = ["bounced", "failed", "unsubscribed", "stopped", "closed"].map(Value::from);
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
         .enum_values(Some(words.into_iter().chain([Value::Null])))

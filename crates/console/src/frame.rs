@@ -12,6 +12,7 @@ use sluice_engine::rows::{FlowState, Scope};
 use super::chart;
 use super::document;
 use super::flow_header::FlowHeader;
+use super::held;
 use super::notices::Notice;
 use super::parts::icon;
 use super::reply::{self, Kind};
@@ -131,6 +132,7 @@ impl<'f> Frame<'f> {
                 (self.side())
                 main.content id="content" tabindex="-1" {
                     div.page.wide[self.width == Width::Wide].narrow[self.width == Width::Narrow] {
+                        @if let Some(hold) = self.sidebar.hold { (held::banner(hold)) }
                         (self.top())
                         (content)
                     }

@@ -21,6 +21,7 @@ mod flow_header;
 mod flows;
 mod forgotten;
 mod frame;
+mod held;
 mod notices;
 mod oidc;
 mod origin;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use sluice_engine::outbound::OutboundHold;
 use sluice_engine::rows::{AppRow, FlowState, Page, Scope};
 use sluice_engine::{AdminError, AdminResult, AppHandle, FlowHandle, Missing};
 use sluice_flow::id::{AppId, FlowId};
@@ -30,6 +31,8 @@ pub(super) struct Sidebar {
     /// Those of them that have all the responses that they accept.
     full: HashSet<FlowId>,
     pub(super) now: Timestamp,
+    /// Why nothing is sent, for visitors who may decide about that.
+    pub(super) hold: Option<OutboundHold>,
 }
 
 /// A flow in the side bar.
@@ -87,6 +90,10 @@ impl Sidebar {
         let has_more_apps = listed.len() > APPS_SHOWN;
         listed.truncate(APPS_SHOWN);
         let apps = listed.iter().map(|app| app.row.clone()).collect();
+        let hold = match engine.instance(&visitor.actor) {
+            Ok(instance) => instance.outbound_hold().await?,
+            Err(_) => None,
+        };
         let sidebar = Self {
             apps,
             has_more_apps,
@@ -94,6 +101,7 @@ impl Sidebar {
             flows: Vec::new(),
             full: HashSet::new(),
             now: engine.now(),
+            hold,
         };
         Ok((sidebar, listed))
     }

@@ -47,7 +47,7 @@ use crate::intake::{Receipt, SubmitError};
 use crate::invitations::InvitationHandle;
 use crate::mail::{Delivered, Unsubscription};
 use crate::metrics::Metrics;
-use crate::outbound_hold::Outbound;
+use crate::outbound_hold::{Outbound, Publishes};
 use crate::people::Accounts;
 use crate::people::password::Passwords;
 use crate::publish::VersionHandle;
@@ -127,6 +127,10 @@ impl Engine {
             turn: Mutex::default(),
             left: Notify::default(),
         });
+        let publishes = options
+            .sink
+            .as_ref()
+            .map(|it| Publishes { sink: it.sink.name().to_owned(), apps: it.apps.clone() });
         let visits = VisitCounts::new(Arc::clone(&store), Arc::clone(&metrics), lost.clone());
         let core = Arc::new(Core {
             store,
@@ -146,7 +150,7 @@ impl Engine {
             erasures,
             deliveries: Deliveries::new(options.webhook_sender),
             mail: options.mail,
-            outbound: Outbound::new(options.hold_outbound),
+            outbound: Outbound::new(options.hold_outbound, publishes),
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),

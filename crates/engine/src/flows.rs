@@ -24,7 +24,7 @@ use crate::core::Core;
 use crate::design::DesignPatch;
 use crate::fault::{fault, faultless, grace_faults, name_faults, object_fault};
 use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit, must_be_in_use};
-use crate::mail_queue::queued_at_start;
+use crate::mail_queue::{queued_at_opening, queued_at_start, reopened};
 
 /// A flow to create. Without a definition it starts as an empty draft.
 #[derive(Debug, Clone, PartialEq)]
@@ -179,6 +179,7 @@ impl FlowHandle {
             let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &changed);
             rows.extend(window_event(core, &state.flow, row.live));
             rows.extend(queued_at_start(&state.flow, row.live, core.now()));
+            rows.extend(queued_at_opening(&state.flow, row.live, core.now()));
             rows.extend([Write::Flow(row), Write::Audit(audit)]);
             self.permit.change(Scope::Write, state.revision, rows).await
         });
@@ -196,7 +197,8 @@ impl FlowHandle {
             let event = core.event(app, flow, EventType::FlowArchived, json!({}));
             let change = Change::new(move || {
                 let archived_at = Some(next_instant(&*clock));
-                vec![Write::Flow(FlowRow { archived_at, ..row }), event, Write::Audit(audit)]
+                let mails = reopened(&row, None);
+                vec![Write::Flow(FlowRow { archived_at, ..row }), event, mails, Write::Audit(audit)]
             });
             Ok((change, ()))
         });
@@ -251,8 +253,9 @@ impl FlowHandle {
             let detail = json!({"liveWindow": live});
             let audit = self.permit.audit(AuditAction::FlowUpdated, row.flow_id, &detail);
             let event = window_event(core, &state.flow, live);
+            let mails = queued_at_opening(&state.flow, live, now);
             let rows = [Write::Flow(row), Write::Audit(audit)];
-            let rows: Vec<Write> = rows.into_iter().chain(event).collect();
+            let rows: Vec<Write> = rows.into_iter().chain(event).chain(mails).collect();
             Ok((rows.into(), ()))
         })
         .await

@@ -90,6 +90,7 @@ mod short_paths;
 mod shown_images;
 mod single_flight;
 pub mod sink;
+mod sink_position;
 mod skip_index;
 pub mod stored_response;
 pub mod summary;

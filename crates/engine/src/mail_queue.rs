@@ -8,6 +8,7 @@ use sluice_store::{FlowRow, InvitationRow, MailEnd, MailKind, MailRow, MailWrite
 
 use crate::admin::AdminError;
 use crate::ids::{random_bits, random_ids};
+use crate::mail::words::chosen_language;
 
 /// What became of the e-mail of an invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,18 @@ pub(crate) fn queued_at_start(flow: &FlowRow, live: Window, now: Timestamp) -> O
     Some(Write::Mail(MailWrite::Reschedule { app_id, flow_id, from, to }))
 }
 
+/// Sends the invitations that wait because the flow was closed, if it no longer is.
+pub(crate) fn queued_at_opening(flow: &FlowRow, live: Window, now: Timestamp) -> Option<Write> {
+    let is_closed = |window: Window| window.ends_at.is_some_and(|end| end <= now);
+    (is_closed(flow.live) && !is_closed(live)).then(|| reopened(flow, Some(now)))
+}
+
+/// Sends the invitations that wait because the flow was closed at a time, or ends them.
+pub(crate) fn reopened(flow: &FlowRow, at: Option<Timestamp>) -> Write {
+    let (app_id, flow_id) = (flow.app_id, flow.flow_id);
+    Write::Mail(MailWrite::Reopen { app_id, flow_id, at })
+}
+
 /// The `detail` of an e-mail with a password link.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PasswordDetail {
@@ -61,6 +74,12 @@ pub(crate) struct PasswordDetail {
 }
 
 impl PasswordDetail {
+    /// For somebody whose browser wants this language.
+    pub(crate) fn new(wanted: Option<&str>, is_requested: bool) -> Self {
+        let language = wanted.map(|wanted| chosen_language(wanted).to_owned());
+        Self { language, is_requested }
+    }
+
     pub(crate) fn of(row: &MailRow) -> Self {
         let detail = row.detail.as_deref().and_then(|text| serde_json::from_str(text).ok());
         detail.unwrap_or_default()
@@ -80,6 +99,13 @@ pub(crate) fn queued_password(user: UserId, detail: &PasswordDetail, now: Timest
         ..MailRow::new(id, MailKind::Password, now)
     };
     Write::Mail(MailWrite::Add(vec![row]))
+}
+
+/// Removes the e-mails with a link for a user that were not sent yet: the password was set.
+pub(crate) fn waiting_passwords(rows: Vec<MailRow>) -> Vec<Write> {
+    let is_waiting = |row: &MailRow| row.kind == MailKind::Password && row.next_at.is_some();
+    let waiting = rows.into_iter().filter(is_waiting);
+    waiting.map(|row| Write::Mail(MailWrite::Remove(row.app_id, row.mail_id))).collect()
 }
 
 /// The error if something is to be sent and there is no mail server.

@@ -38,6 +38,9 @@ pub enum SendError {
     /// For now: the code of the reply.
     #[error("the mail server did not accept it yet: {0}")]
     Delayed(String),
+    /// The server has the whole e-mail and gave no reply to it: whether it was accepted is unknown.
+    #[error("the mail server gave no reply to the e-mail in time")]
+    Unanswered,
     /// The mail server cannot be used: what is wrong with the connection or the sign-in.
     #[error("the mail server cannot be used: {0}")]
     Unreachable(String),

@@ -31,6 +31,7 @@ use crate::core::Core;
 use crate::drafts::{DRAFT_CHANGED, tag_of};
 use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
+use crate::mail_queue::reopened;
 use crate::registry::grace_seconds;
 use crate::shown_images::missing_images;
 
@@ -166,6 +167,9 @@ impl FlowHandle {
         let number = state.last_number + 1;
         let grace = grace_seconds(state);
         let before = state.current.clone();
+        // It was not served, because its last version was retired.
+        let opens = (before.is_none() && state.last_number > 0)
+            .then(|| reopened(&state.flow, Some(core.now())));
         let (app_id, flow_id) = (state.flow.app_id, state.flow.flow_id);
         detail["number"] = json!(number);
         detail["flowVersionId"] = json!(version.flow_version_id);
@@ -186,6 +190,7 @@ impl FlowHandle {
                 rows.push(Write::Version(before));
             }
             rows.push(Write::CapGrace(GraceCap { app_id, flow_id, ends_at }));
+            rows.extend(opens);
             rows.extend([event, Write::Audit(audit)]);
             rows
         })

@@ -5,6 +5,7 @@
 //! determines what is too old, by the engine's clock. Only apps that have something too old cost more
 //! than their share of one lookup.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,8 +115,8 @@ impl Retention {
         }
     }
 
-    /// Deletes the test responses that are older than this, in one app or in all. A failure does not
-    /// stop the rest.
+    /// Deletes the test responses that are older than this, in one app or in all, in small parts. A
+    /// failure does not stop the rest.
     async fn expire_tests(
         &self,
         app_id: Option<AppId>,
@@ -123,8 +124,7 @@ impl Retention {
         all: &mut Expired,
     ) -> StoreResult<()> {
         let before = self.clock.now().plus_seconds(-i64::from(days) * DAY_SECONDS);
-        let expiry = Write::Test(TestWrite::Expire { app_id, before });
-        match self.store.apply(At::Instance, vec![expiry].into()).await {
+        match self.delete_tests(app_id, before).await {
             Err(error) if !is_final(&error) => {
                 let source = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::warn!(%error, source, "old test responses are not deleted; the next run retries it");
@@ -132,6 +132,25 @@ impl Retention {
                 Ok(())
             }
             done => done,
+        }
+    }
+
+    async fn delete_tests(&self, app: Option<AppId>, before: Timestamp) -> StoreResult<()> {
+        loop {
+            let old = self.store.list_old_tests(app, before, PART_ROWS).await?;
+            let is_last = old.len() < PART_ROWS;
+            let mut by_app: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
+            for (app, flow, form) in old {
+                by_app.entry(app).or_default().push((flow, form));
+            }
+            for (app_id, forms) in by_app {
+                let expiry = Write::Test(TestWrite::Expire { app_id, before, forms });
+                self.store.apply(At::Instance, vec![expiry].into()).await?;
+            }
+            if is_last {
+                return Ok(());
+            }
+            tokio::time::sleep(PART_PAUSE).await;
         }
     }
 

@@ -38,6 +38,8 @@ pub enum MailEnd {
     Unsubscribed,
     /// There was no reason to send it any more.
     Stopped,
+    /// The flow is closed: it is sent when that opens again.
+    Closed,
 }
 
 /// An e-mail, or a series of them.
@@ -69,12 +71,27 @@ pub struct MailRow {
     pub revision: u32,
 }
 
-/// E-mails that do not wait for one another: a password link never waits behind many invitations.
+/// E-mails that do not wait for one another: neither a password link nor a notice waits behind many
+/// invitations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailLane {
     Passwords,
-    /// Everything else.
-    Bulk,
+    /// Notices of new responses and of disabled endpoints.
+    Notices,
+    Invitations,
+}
+
+impl MailLane {
+    pub const ALL: [Self; 3] = [Self::Passwords, Self::Notices, Self::Invitations];
+
+    /// The SQL condition of its rows, as the indexes have it.
+    pub(crate) fn condition(self) -> &'static str {
+        match self {
+            Self::Passwords => "kind = 'password'",
+            Self::Notices => "kind IN ('notice', 'endpoint')",
+            Self::Invitations => "kind = 'invitation'",
+        }
+    }
 }
 
 impl MailRow {
@@ -146,6 +163,12 @@ pub enum MailWrite {
         flow_id: FlowId,
         from: Timestamp,
         to: Timestamp,
+    },
+    /// Sends the invitations of a flow at a time that wait because it was closed; absent ends them.
+    Reopen {
+        app_id: AppId,
+        flow_id: FlowId,
+        at: Option<Timestamp>,
     },
     Remove(Option<AppId>, MailId),
 }

@@ -64,6 +64,6 @@ pub enum TestWrite {
     Add { row: TestResponseRow, keep: u32 },
     /// Removes all test responses of a flow.
     RemoveAll(AppId, FlowId),
-    /// Removes what was received before a time: in one app, or in all.
-    Expire { app_id: Option<AppId>, before: Timestamp },
+    /// Removes these forms of an app, except those that were sent again at or after a time.
+    Expire { app_id: AppId, before: Timestamp, forms: Vec<(FlowId, FormKey)> },
 }

@@ -102,12 +102,18 @@ fn held(state: &OutboundState) -> Markup {
         section.card aria-labelledby="held" {
             h2 id="held" { "E-mails and webhooks are held" }
             p { (counted(state.mails, "e-mail")) " due, " (deliveries) " waiting." }
+            @for sink in &state.sinks {
+                @match sink.waiting_since {
+                    Some(since) => p { "Events for " code { (sink.name) } " wait since " (time(since)) "." },
+                    None => p { "No event waits for " code { (sink.name) } "." },
+                }
+            }
             @match state.held_at {
                 Some(at) => {
                     p { "This database was restored or moved " (time(at)) ". The original may have sent what waits, or may still run. Nothing is sent until you decide." }
                     div.buttons {
-                        (resume_form("drop", "Drop what waits", "Drop the e-mails and deliveries that wait, and send only what is new?"))
-                        (resume_form("send", "Send what waits", "Send the e-mails and deliveries that wait? People may get them twice if the original has sent them."))
+                        (resume_form("drop", "Drop what waits", "Drop the e-mails, deliveries and events from before the hold, and send only what was made since then?"))
+                        (resume_form("send", "Send what waits", "Send the e-mails, deliveries and events that wait? People may get them twice if the original has sent them."))
                     }
                 }
                 None => p { "This server was started with " code { "--hold-outbound" } ". Start it without that to send." },

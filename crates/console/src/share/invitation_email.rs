@@ -146,6 +146,10 @@ pub(super) fn status(mail: Option<&MailStatus>) -> Markup {
             }
             Some(MailEnd::Failed) => { strong { "Not delivered" } p.hint { "Every attempt failed." } }
             Some(MailEnd::Unsubscribed) => { "Unsubscribed" @if mail.sent > 0 { p.hint { (sent) } } }
+            Some(MailEnd::Closed) => {
+                @if mail.sent == 0 { "Waiting" } @else { (sent) }
+                p.hint { "The flow is closed. The next e-mail is sent when it opens again." }
+            }
             Some(MailEnd::Stopped) if mail.sent == 0 => { span.muted { "Not sent" } }
             Some(MailEnd::Stopped) => (sent),
             None if mail.sent == 0 => {

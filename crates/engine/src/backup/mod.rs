@@ -28,7 +28,7 @@ use crate::tally::TableTally;
 
 /// The format that is written; older ones can be read. It grows when an older binary could not read
 /// the file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,12 +54,19 @@ pub struct Header {
 #[expect(clippy::large_enum_variant, reason = "nearly every entry is a record")]
 enum Entry {
     Record(Record),
-    /// Unchanged responses: those after the next `skip` responses of the base.
+    /// Unchanged responses and images: those after the next `skip` of them of the base. In format 1
+    /// they are responses only.
     Base {
         skip: u64,
         copy: u64,
     },
     End(End),
+}
+
+/// Whether an incremental backup refers to the base for a record that has not changed: there are many
+/// responses, and images are large.
+fn is_shared(record: &Record) -> bool {
+    matches!(record, Record::Response { .. } | Record::Asset(_))
 }
 
 /// The last line.

@@ -10,7 +10,7 @@ use std::path::Path;
 use flate2::bufread::GzDecoder;
 use sluice_store::{Record, RecordCursor, Table};
 
-use super::{BackupError, End, Entry, FORMAT, Header};
+use super::{BackupError, End, Entry, FORMAT, Header, is_shared};
 use crate::tally::{TableTally, Tally};
 
 /// The longest line, in bytes; longer than any record.
@@ -43,7 +43,7 @@ pub struct Backup {
     lines: Lines,
     header: Header,
     base: Option<Box<Self>>,
-    /// Responses that are to be taken from the base next.
+    /// Responses and images that are to be taken from the base next.
     copy: u64,
     last: Option<RecordCursor>,
     tally: Tally,
@@ -132,11 +132,11 @@ impl Backup {
         self.checked(record).map(Some)
     }
 
-    /// The next response, past the records of other tables.
-    pub(super) fn next_response(&mut self) -> Result<Option<Record>, BackupError> {
+    /// The next response or image, past the other records.
+    pub(super) fn next_shared(&mut self) -> Result<Option<Record>, BackupError> {
         loop {
             let record = self.next_record()?;
-            if matches!(record, None | Some(Record::Response { .. })) {
+            if record.as_ref().is_none_or(is_shared) {
                 return Ok(record);
             }
         }
@@ -144,9 +144,8 @@ impl Backup {
 
     fn take_from_base(&mut self) -> Result<Record, BackupError> {
         let base = self.base.as_mut().ok_or(BackupError::BaseNeeded)?;
-        let missing =
-            || BackupError::Damaged("it refers to responses that its base has not".into());
-        base.next_response()?.ok_or_else(missing)
+        let missing = || BackupError::Damaged("it refers to records that its base has not".into());
+        base.next_shared()?.ok_or_else(missing)
     }
 
     /// The record, if it is in order and matches its own digest.
@@ -178,7 +177,7 @@ impl Backup {
             return Err(BackupError::Damaged("something follows its end".to_owned()));
         }
         if let Some(base) = &mut self.base {
-            while base.next_response()?.is_some() {}
+            while base.next_shared()?.is_some() {}
         }
         self.contents = Some(Contents { header: self.header.clone(), tables });
         Ok(())

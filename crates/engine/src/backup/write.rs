@@ -10,7 +10,7 @@ use sluice_store::{Record, RecordCursor, Store, StoreError, Table};
 use tokio::sync::mpsc;
 
 use super::read::{Backup, Contents};
-use super::{BackupError, End, Entry, FORMAT, Header, IncludedKeys};
+use super::{BackupError, End, Entry, FORMAT, Header, IncludedKeys, is_shared};
 use crate::ids::fill_random;
 use crate::tally::Tally;
 
@@ -112,10 +112,10 @@ struct BackupWriter<W: Write> {
     line: Vec<u8>,
 }
 
-/// Compares the responses with those of the base.
+/// Compares the responses and images with those of the base.
 struct Unchanged {
     base: Backup,
-    /// The next response of the base, if it is not at its end.
+    /// The next response or image of the base, if it is not at its end.
     next: Option<Record>,
     /// Not written yet.
     skip: u64,
@@ -126,7 +126,7 @@ impl<W: Write> BackupWriter<W> {
     fn begin(out: W, header: Header, base: Option<Backup>) -> Result<Self, BackupError> {
         let unchanged = match base {
             Some(mut base) => {
-                let next = base.next_response()?;
+                let next = base.next_shared()?;
                 Some(Unchanged { base, next, skip: 0, copy: 0 })
             }
             None => None,
@@ -155,10 +155,10 @@ impl<W: Write> BackupWriter<W> {
     fn add(&mut self, record: Record) -> Result<(), BackupError> {
         self.tally.add(&record);
         if let Some(unchanged) = &mut self.unchanged {
-            let (is_unchanged, run) = match record {
-                Record::Response { .. } => unchanged.compare(&record)?,
-                // The last run of responses ends before the records of the next table.
-                _ => (false, unchanged.take_run()),
+            let (is_unchanged, run) = match is_shared(&record) {
+                true => unchanged.compare(&record)?,
+                // The last run ends before the records of the next table.
+                false => (false, unchanged.take_run()),
             };
             if let Some(run) = run {
                 self.write_line(&run)?;
@@ -176,7 +176,7 @@ impl<W: Write> BackupWriter<W> {
                 self.write_line(&run)?;
             }
             // To its end, where its digest is checked.
-            while unchanged.base.next_response()?.is_some() {}
+            while unchanged.base.next_shared()?.is_some() {}
         }
         let digest = self.digest.finalize().to_hex().to_string();
         let tables = self.tally.tables();
@@ -196,7 +196,7 @@ impl<W: Write> BackupWriter<W> {
 }
 
 impl Unchanged {
-    /// Whether the base has the same response, and the run before it, if that has ended.
+    /// Whether the base has the same record, and the run before it, if that has ended.
     fn compare(&mut self, record: &Record) -> Result<(bool, Option<Entry>), BackupError> {
         let cursor = record.cursor();
         let mut finished = None;
@@ -206,7 +206,7 @@ impl Unchanged {
                 break;
             }
             let is_same = *next == *record;
-            self.next = self.base.next_response()?;
+            self.next = self.base.next_shared()?;
             if is_same {
                 self.copy += 1;
                 return Ok((true, finished));
@@ -218,7 +218,7 @@ impl Unchanged {
         Ok((false, finished.or_else(|| self.take_run())))
     }
 
-    /// The run of unchanged responses so far, if there is one. What is skipped before the next run
+    /// The run of unchanged records so far, if there is one. What is skipped before the next run
     /// belongs to that.
     fn take_run(&mut self) -> Option<Entry> {
         let run = Entry::Base { skip: self.skip, copy: self.copy };

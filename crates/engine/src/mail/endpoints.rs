@@ -2,18 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, EndpointId, MailId, UserId};
+use sluice_flow::phrase::fill;
 use sluice_flow::time::Timestamp;
 use sluice_store::{MailKind, MailRow, MailWrite, Page, Scope, StoreResult, User, UserKey, Write};
 
 use super::letter::{Letter, Part};
 use super::outbox::{Content, Outgoing, Plan};
+use super::subscription::language_of;
 use super::words::Words;
 use crate::actor::Actor;
 use crate::core::Core;
 use crate::ids::random_bits;
+use crate::mail_queue::PasswordDetail;
 
 /// The most people who are written to.
 const RECIPIENTS_MAX: usize = 50;
+/// The e-mails that are read to find a user's language.
+const LANGUAGE_ROWS: usize = 20;
 /// Users that are read at a time.
 const PAGE: usize = 500;
 
@@ -84,7 +89,8 @@ impl Core {
         let Some(app) = self.store.find_app(app).await? else { return Ok(Plan::Remove) };
         let host = url::Url::parse(&endpoint.url).ok();
         let host = host.as_ref().and_then(url::Url::host_str).unwrap_or_default();
-        let letter = self.disabled_letter(&about, (app.row.app_id, &app.row.name), host);
+        let words = Words::for_language(&self.language_of(&user).await?);
+        let letter = self.disabled_letter(words, &about, (app.row.app_id, &app.row.name), host);
         let (sent, sent_at) = (row.sent + 1, Some(self.now()));
         let after =
             MailRow { sent, sent_at, next_at: None, attempts: 0, reply: None, ..row.clone() };
@@ -92,33 +98,41 @@ impl Core {
         Ok(Plan::Send(Box::new(Outgoing { to, content, unsubscribe: None, after })))
     }
 
+    /// The language of the newest e-mail that a user has asked for, in their browser; English if
+    /// there is none.
+    async fn language_of(&self, user: &User) -> StoreResult<String> {
+        let rows = self.store.list_newest_mails_to(user.row.user_id, LANGUAGE_ROWS).await?;
+        let chosen = rows.iter().find_map(|row| match row.kind {
+            MailKind::Notice => language_of(row),
+            MailKind::Password => PasswordDetail::of(row).language,
+            MailKind::Invitation | MailKind::Endpoint => None,
+        });
+        Ok(chosen.unwrap_or_else(|| Words::english().language.to_owned()))
+    }
+
     fn disabled_letter(
         &self,
+        words: &'static Words,
         about: &DisabledEndpoint,
         (app, name): (AppId, &str),
         host: &str,
     ) -> Letter {
         let why = match about.reason.as_str() {
-            "gone" => {
-                "Its receiver answered with status 410, which means that it wants nothing more."
-            }
-            _ => "No delivery to it has succeeded for five days.",
+            "gone" => words.endpoint_gone,
+            _ => words.endpoint_failing,
         };
-        let next = "What happens from now on stays in the event log. If you enable the endpoint \
-             again, it continues where it ended. Deliveries that have failed can be sent again there.";
         let id = about.endpoint_id;
         let url = format!("{}/console/apps/{app}/settings/webhooks/{id}", self.public_url);
-        let reason = "You receive this e-mail because you administer this app.";
         Letter {
-            words: Words::english(),
-            subject: format!("Webhook endpoint disabled: {name}"),
+            words,
+            subject: fill(words.endpoint_subject, &[("name", name)]),
             parts: vec![
-                Part::Text(format!("The webhook endpoint at {host} was disabled.")),
+                Part::Text(fill(words.endpoint_disabled, &[("host", host)])),
                 Part::Text(why.to_owned()),
-                Part::Text(next.to_owned()),
-                Part::Button { label: "Open the endpoint".to_owned(), url },
+                Part::Text(words.endpoint_next.to_owned()),
+                Part::Button { label: words.endpoint_open.to_owned(), url },
             ],
-            footer: vec![Part::Text(reason.to_owned())],
+            footer: vec![Part::Text(words.endpoint_reason.to_owned())],
         }
     }
 }

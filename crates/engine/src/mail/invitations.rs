@@ -1,8 +1,9 @@
 //! Invitations by e-mail, and their reminders.
 //!
 //! The text belongs to the flow, so it can be corrected before reminders are sent. Whether an
-//! invitation is still worth an e-mail is decided when it is due: it must be open, its flow too, and
-//! its person neither erased nor unsubscribed.
+//! invitation is still worth an e-mail is decided when it is due: it must be open, and its person
+//! neither erased nor unsubscribed. If its flow is closed, it waits until that opens again; if its flow
+//! is archived, it ends.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,7 @@ use sluice_flow::lifecycle::{FlowStatus, flow_status};
 use sluice_flow::phrase::fill;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    App, FlowRow, FlowState, InvitationRow, MailEnd, MailKind, MailRow, MailWrite, Scope,
+    App, At, FlowRow, FlowState, InvitationRow, MailEnd, MailKind, MailRow, MailWrite, Scope,
     StoreResult, Write,
 };
 
@@ -28,9 +29,31 @@ use crate::core::Core;
 use crate::fault::{fault, faultless};
 use crate::handle::FlowHandle;
 use crate::invitations::Invitation;
-use crate::mail_queue::{MailStatus, no_mail_server};
+use crate::mail_queue::{MailStatus, no_mail_server, reopened};
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
+/// When a flow is open.
+enum Opening {
+    Now,
+    At(Option<Timestamp>),
+    /// It is closed, or its last version was retired; its author may open it again.
+    Unknown,
+    /// It is archived.
+    Never,
+}
+
+fn opening(flow: &FlowState, now: Timestamp) -> Opening {
+    if flow.flow.archived_at.is_some() {
+        return Opening::Never;
+    }
+    match flow_status(&flow.flow.live, now) {
+        _ if flow.current.is_none() => Opening::Unknown,
+        (FlowStatus::Open, _) => Opening::Now,
+        (FlowStatus::Scheduled, next_at) => Opening::At(next_at),
+        (FlowStatus::Closed, _) => Opening::Unknown,
+    }
+}
 
 impl FlowHandle {
     /// The text of the e-mails that invite people to the flow.
@@ -116,13 +139,17 @@ impl Core {
         }
         let (found, app_row) = (self.store.find_flow(flow).await?, self.store.find_app(app).await?);
         let (Some(flow), Some(app_row)) = (found, app_row) else { return Ok(Plan::Remove) };
-        let is_served = flow.flow.archived_at.is_none() && flow.current.is_some();
-        match flow_status(&flow.flow.live, now) {
-            (FlowStatus::Open, _) if is_served => {}
-            (FlowStatus::Scheduled, next_at) if is_served => {
-                return Ok(Plan::Settle(Box::new(MailRow { next_at, ..row.clone() })));
+        match opening(&flow, now) {
+            Opening::Now => {}
+            Opening::At(next_at) => {
+                let waiting = MailRow { next_at, attempts: 0, reply: None, ..row.clone() };
+                return Ok(Plan::Settle(Box::new(waiting)));
             }
-            _ => return Ok(Plan::Settle(Box::new(ended(row, MailEnd::Stopped)))),
+            Opening::Unknown => {
+                let waiting = MailRow { attempts: 0, ..ended(row, MailEnd::Closed) };
+                return Ok(Plan::Settle(Box::new(waiting)));
+            }
+            Opening::Never => return Ok(Plan::Settle(Box::new(ended(row, MailEnd::Stopped)))),
         }
         if self.store.is_unsubscribed(app, &address_hash(app, &email)).await? {
             return Ok(Plan::Settle(Box::new(ended(row, MailEnd::Unsubscribed))));
@@ -143,6 +170,20 @@ impl Core {
             MailRow { detail, sent, sent_at, next_at, attempts: 0, reply: None, ..row.clone() };
         let (content, unsubscribe) = (Content::Letter(letter), Some(unsubscribe));
         Ok(Plan::Send(Box::new(Outgoing { to: email, content, unsubscribe, after })))
+    }
+
+    /// Sends invitations that were found to wait for a closed flow, if that was opened meanwhile.
+    pub(super) async fn recheck_opening(&self, row: &MailRow) -> StoreResult<()> {
+        let Some(flow) = row.flow_id else { return Ok(()) };
+        let Some(flow) = self.store.find_flow(flow).await? else { return Ok(()) };
+        match opening(&flow, self.now()) {
+            Opening::Unknown => Ok(()),
+            Opening::Never => self.apply(At::Instance, vec![reopened(&flow.flow, None)]).await,
+            Opening::Now | Opening::At(_) => {
+                let at = Some(self.now());
+                self.apply(At::Instance, vec![reopened(&flow.flow, at)]).await
+            }
+        }
     }
 
     /// The row of an e-mail that was just sent, with the reminders that the flow has now.

@@ -2,7 +2,7 @@
 //! endpoints.
 //!
 //! Reading order: `letter` (one e-mail as text and HTML) with `words` (its texts, one file per
-//! language), `outbox` (what is due is sent, at the pace of the instance, and tried again),
+//! language), `lanes` (what is sent next), `outbox` (one e-mail is sent, at the pace of the instance, and tried again),
 //! `invitations`, `passwords`, `notices` with `subscription`, and `endpoints` (what each kind says and
 //! to whom), `unsubscribe`.
 //!
@@ -14,13 +14,16 @@
 
 mod endpoints;
 mod invitations;
+mod lanes;
 mod letter;
 mod notices;
 mod outbox;
 mod passwords;
 mod subscription;
 mod unsubscribe;
-mod words;
+pub(crate) mod words;
+
+use std::time::Duration;
 
 use sluice_flow::email::is_email;
 
@@ -43,10 +46,14 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{MailEnd, MailKind, MailRow};
 use words::Words;
 
-/// The row of a due e-mail that is not sent: one of a copy. A subscription to notices goes on.
-pub(crate) fn dropped(row: MailRow, now: Timestamp) -> MailRow {
+/// How long somebody waits for the outcome of a test.
+const TEST_MAX: Duration = Duration::from_secs(25);
+
+/// The row of an e-mail that is not sent: one of a copy, from before it was held. A subscription to
+/// notices goes on with what was stored since then.
+pub(crate) fn dropped(row: MailRow, held_at: Timestamp, now: Timestamp) -> MailRow {
     match row.kind {
-        MailKind::Notice => subscription::skipped(row, now),
+        MailKind::Notice => subscription::skipped(row, held_at, now),
         MailKind::Invitation | MailKind::Password | MailKind::Endpoint => {
             outbox::ended(&row, MailEnd::Stopped)
         }
@@ -73,7 +80,10 @@ impl InstanceHandle {
         let id = format!("{:032x}", random_bits());
         let mail = letter.to_mail(to.to_owned(), id, core.now(), None);
         core.begin_effect().await?;
-        Ok(options.transport.send(mail).await.map_err(|error| in_plain_words(&error)))
+        let sending = tokio::time::timeout(TEST_MAX, options.transport.send(mail)).await;
+        let late = || Err(SendError::Unreachable("it did not answer in time".to_owned()));
+        let sent = sending.unwrap_or_else(|_| late());
+        Ok(sent.map_err(|error| in_plain_words(&error)))
     }
 }
 

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 
 use sluice_flow::definition::Definition;
 use sluice_flow::id::{MailId, ResponseId, UserId, v7};
-use sluice_flow::locale;
 use sluice_flow::phrase::fill;
 use sluice_flow::time::Timestamp;
 use sluice_store::{
@@ -20,7 +19,7 @@ use sluice_store::{
 use super::letter::{Letter, Part};
 use super::outbox::{Content, Outgoing, Plan};
 use super::subscription::{NoticeFrequency, Subscription};
-use super::words::Words;
+use super::words::{Words, chosen_language};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::conflict::retry_on_conflict;
@@ -93,7 +92,7 @@ impl FlowHandle {
     ) -> MailRow {
         let now = core.now();
         let after = ResponseId::from_uuid(v7(now, 0, 0));
-        let language = language.and_then(locale::repaired);
+        let language = language.map(|wanted| chosen_language(wanted).to_owned());
         let chosen = Subscription { frequency, after, is_brief: false, language };
         MailRow {
             app_id: Some(self.app_id()),

@@ -1,38 +1,42 @@
-//! The outbox: sends what is due, and tries again what the mail server did not accept.
+//! The outbox: sends one e-mail that is due, and decides when it is tried again ([`super::lanes`]
+//! decides which ones, and when).
 //!
-//! Every server does this. One takes an e-mail by moving its time into the future, in the
-//! transaction that counts it towards the pace of the minute; if it stops before the outcome is
-//! written, the e-mail becomes due again and any server takes it. Only the server that took it last
-//! writes its outcome. Password links have a lane of their own: they wait neither for a slow reply to
-//! another e-mail nor for the end of a minute whose pace invitations have used.
+//! A server takes an e-mail by moving its time into the future, in the transaction that counts it
+//! towards the pace of the minute, and moves it again while it waits for the reply; if it stops before
+//! the outcome is written, the e-mail becomes due again and any server takes it. Only the server that
+//! took it last writes its outcome. A part of the pace is left for password links, and for notices.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, MailEnd, MailKind, MailLane, MailRow, MailWrite, StoreError, StoreResult, User, Write,
+    At, MailEnd, MailKind, MailRow, MailWrite, StoreError, StoreResult, User, Write,
 };
 
 use super::letter::Letter;
 use super::subscription::{is_brief, made_brief};
-use super::{MailOptions, SendError};
-use crate::background::{is_final, keep_running_after};
+use super::{MailOptions, OutgoingMail, SendError};
+use crate::background::is_final;
 use crate::core::Core;
 
-/// How long a server waits while the mail server is away.
-const UNREACHABLE_PAUSE: Duration = Duration::from_secs(15);
-/// The e-mails that are read at a time.
-const BATCH: usize = 20;
-/// How long one attempt may take, and how long an e-mail belongs to the server that took it.
-const SEND_MAX: Duration = Duration::from_secs(60);
+/// How long one attempt may take. A transport has its own limits, which are within this.
+const SEND_MAX: Duration = Duration::from_secs(15 * 60);
+/// How long an e-mail belongs to the server that took it, unless that takes it for longer.
 pub(super) const LEASE_SECONDS: i64 = 180;
+/// After how many of these seconds it does, while it waits for the reply.
+const RENEW_SECONDS: i64 = 60;
+/// How often it looks whether it is time for that.
+const RENEW_TICK: Duration = Duration::from_secs(1);
+/// What is noted if the mail server gave no reply.
+const UNANSWERED: &str = "no reply";
 /// The minutes before the second attempt, the third and so on: three days in all.
 const PAUSE_MINUTES: [i64; 9] = [1, 5, 15, 60, 180, 360, 720, 1440, 1440];
 const MINUTE_MILLIS: i64 = 60_000;
+/// One of this many e-mails of a minute is left for others than invitations.
+const RESERVED_FOR_OTHERS: u32 = 10;
 /// One of this many e-mails of a minute is left for password links.
-const RESERVED_PART: u32 = 10;
+const RESERVED_FOR_PASSWORDS: u32 = 20;
 /// How often an outcome is written again because the row has changed meanwhile.
 const SETTLE_MAX: usize = 5;
 /// The pause of one that cannot be made because something of it cannot be read.
@@ -47,9 +51,19 @@ pub struct Delivered {
     pub failed: u32,
     /// No longer to be sent.
     pub dropped: u32,
-    /// Whether e-mails are left because the minute's are used up or another server took them.
+    /// Whether e-mails are left because the minute's are used up.
     pub is_held: bool,
     pub is_unreachable: bool,
+}
+
+impl Delivered {
+    pub(super) fn add(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.is_held |= other.is_held;
+        self.is_unreachable |= other.is_unreachable;
+    }
 }
 
 /// What is to be done with a due e-mail.
@@ -76,72 +90,29 @@ pub(super) enum Content {
 }
 
 impl Core {
-    /// Sends e-mails as they become due, until the store is closed.
-    pub(crate) async fn send_mails(self: Arc<Self>) {
-        let Some(interval) = self.mail.as_ref().and_then(|it| it.interval) else { return };
-        let lanes =
-            [MailLane::Passwords, MailLane::Bulk].map(|lane| self.send_lane(lane, interval));
-        let [passwords, bulk] = lanes;
-        tokio::join!(passwords, bulk);
-    }
-
-    async fn send_lane(&self, lane: MailLane, interval: Duration) {
-        loop {
-            let pause = match self.deliver_lane(lane).await {
-                Ok(Delivered { is_unreachable: true, .. }) => UNREACHABLE_PAUSE,
-                Ok(Delivered { is_held: false, sent, .. }) if sent > 0 => Duration::ZERO,
-                Ok(_) => interval,
-                Err(error) => {
-                    if !keep_running_after(&error, "e-mails were not sent", &self.lost) {
-                        return;
-                    }
-                    UNREACHABLE_PAUSE
-                }
-            };
-            tokio::time::sleep(pause).await;
-        }
-    }
-
-    /// Sends what is due now: one pass over each lane.
-    pub(crate) async fn deliver_mails(&self) -> StoreResult<Delivered> {
-        let passwords = self.deliver_lane(MailLane::Passwords).await?;
-        let bulk = self.deliver_lane(MailLane::Bulk).await?;
-        Ok(Delivered {
-            sent: passwords.sent + bulk.sent,
-            failed: passwords.failed + bulk.failed,
-            dropped: passwords.dropped + bulk.dropped,
-            is_held: passwords.is_held || bulk.is_held,
-            is_unreachable: passwords.is_unreachable || bulk.is_unreachable,
-        })
-    }
-
-    async fn deliver_lane(&self, lane: MailLane) -> StoreResult<Delivered> {
+    /// Sends one e-mail that is due. An error of the store that concerns this e-mail alone delays it.
+    pub(super) async fn attempt_mail(
+        &self,
+        options: &MailOptions,
+        row: MailRow,
+    ) -> StoreResult<Delivered> {
         let mut done = Delivered::default();
-        let Some(options) = &self.mail else { return Ok(done) };
-        if self.outbound.is_held(&*self.store).await? {
-            return Ok(done);
-        }
-        for row in self.store.list_due_mails(lane, self.now(), BATCH).await? {
-            match self.deliver(options, row.clone(), &mut done).await {
-                Ok(()) => {}
-                // Another server took it, or the minute's are used up.
-                Err(StoreError::Conflict) => done.is_held = true,
-                Err(error) if is_final(&error) => return Err(error),
-                // One that cannot be made now must not hold up the others.
-                Err(error) => {
-                    let (mail, kind) = (row.mail_id, row.kind);
-                    tracing::warn!(?mail, ?kind, %error, "an e-mail is tried again later");
-                    let next_at = Some(self.now().plus_seconds(FAILED_SECONDS));
-                    let revision = row.revision;
-                    match self.settle_mail(MailRow { next_at, ..row }, revision).await {
-                        // If this server has taken it, it becomes due again by itself.
-                        Ok(()) | Err(StoreError::Conflict) => {}
-                        Err(error) => return Err(error),
-                    }
+        match self.deliver(options, row.clone(), &mut done).await {
+            Ok(()) => {}
+            // It was changed meanwhile, or another server took it.
+            Err(StoreError::Conflict) => {}
+            Err(error) if is_final(&error) => return Err(error),
+            // One that cannot be made now must not hold up the others.
+            Err(error) => {
+                let (mail, kind) = (row.mail_id, row.kind);
+                tracing::warn!(?mail, ?kind, %error, "an e-mail is tried again later");
+                let next_at = Some(self.now().plus_seconds(FAILED_SECONDS));
+                let revision = row.revision;
+                match self.settle_mail(MailRow { next_at, ..row }, revision).await {
+                    // If this server has taken it, it becomes due again by itself.
+                    Ok(()) | Err(StoreError::Conflict) => {}
+                    Err(error) => return Err(error),
                 }
-            }
-            if done.is_held || done.is_unreachable {
-                break;
             }
         }
         Ok(done)
@@ -162,7 +133,12 @@ impl Core {
         let outgoing = match plan {
             Plan::Settle(settled) => {
                 done.dropped += u32::from(settled.ended.is_some());
-                return self.settle_mail(*settled, row.revision).await;
+                let waits_for_opening = settled.ended == Some(MailEnd::Closed);
+                self.settle_mail(*settled, row.revision).await?;
+                if waits_for_opening {
+                    self.recheck_opening(&row).await?;
+                }
+                return Ok(());
             }
             Plan::Remove => {
                 done.dropped += 1;
@@ -170,7 +146,10 @@ impl Core {
             }
             Plan::Send(outgoing) => outgoing,
         };
-        let row = self.take(options, row).await?;
+        let Some(mut row) = self.take(options, row).await? else {
+            done.is_held = true;
+            return Ok(());
+        };
         let Outgoing { to, content, unsubscribe, after } = *outgoing;
         let letter = match content {
             Content::Letter(letter) => letter,
@@ -181,9 +160,7 @@ impl Core {
         };
         let up_to = after.detail.as_deref().filter(|_| row.kind == MailKind::Notice);
         let mail = letter.to_mail(to, message_id(&row, up_to), self.now(), unsubscribe);
-        let sending = tokio::time::timeout(SEND_MAX, options.transport.send(mail)).await;
-        let late = || Err(SendError::Unreachable("it did not answer in time".to_owned()));
-        let outcome = sending.unwrap_or_else(|_| late());
+        let (outcome, is_changed) = self.hand_over(options, &mut row, mail).await;
         self.metrics.count_mail(match &outcome {
             Ok(()) => "sent",
             Err(SendError::Bounced(_)) => "bounced",
@@ -192,58 +169,144 @@ impl Core {
         match outcome {
             Ok(()) => {
                 done.sent += 1;
-                self.settle_taken(&row, after).await
+                self.settle_taken(&row, after, is_changed).await
             }
             Err(error) => {
                 done.failed += 1;
                 done.is_unreachable = matches!(error, SendError::Unreachable(_));
                 let kind = row.kind;
                 tracing::warn!(?kind, attempt = row.attempts, %error, "an e-mail was not sent");
-                self.settle_taken(&row, refused(&row, error, self.now())).await
+                let settled = match is_unanswered_again(&row, &error) && kind == MailKind::Notice {
+                    // The subscription goes on with what is new.
+                    true => after,
+                    false => refused(&row, error, self.now()),
+                };
+                self.settle_taken(&row, settled, is_changed).await
             }
         }
     }
 
-    /// Takes an e-mail, and counts it towards the minute.
-    async fn take(&self, options: &MailOptions, row: MailRow) -> StoreResult<MailRow> {
-        let max = match row.kind {
-            MailKind::Password => options.per_minute,
-            _ => options.per_minute - options.per_minute / RESERVED_PART,
+    /// Hands an e-mail over, and keeps it taken meanwhile, however long the reply takes. Returns also
+    /// whether its row was changed by somebody else.
+    async fn hand_over(
+        &self,
+        options: &MailOptions,
+        row: &mut MailRow,
+        mail: OutgoingMail,
+    ) -> (Result<(), SendError>, bool) {
+        let mut is_changed = false;
+        let sending = tokio::time::timeout(SEND_MAX, options.transport.send(mail));
+        let mut sending = std::pin::pin!(sending);
+        loop {
+            tokio::select! {
+                outcome = &mut sending => {
+                    return (outcome.unwrap_or(Err(SendError::Unanswered)), is_changed);
+                }
+                () = tokio::time::sleep(RENEW_TICK) => {}
+            }
+            let renew_at =
+                row.next_at.map(|until| until.plus_seconds(RENEW_SECONDS - LEASE_SECONDS));
+            if renew_at.is_none_or(|at| self.now() < at) {
+                continue;
+            }
+            match self.renew(row).await {
+                Ok(has_changed) => is_changed |= has_changed,
+                // The next turn tries again, and the outcome is written only if it is still ours.
+                Err(error) => tracing::warn!(%error, "an e-mail that is sent was not kept taken"),
+            }
+        }
+    }
+
+    /// Takes an e-mail of this server for longer. Returns whether it was changed by somebody else.
+    async fn renew(&self, row: &mut MailRow) -> StoreResult<bool> {
+        let mut has_changed = false;
+        for _ in 0..SETTLE_MAX {
+            let next_at = Some(self.now().plus_seconds(LEASE_SECONDS));
+            let longer = MailRow { next_at, ..row.clone() };
+            match self.settle_mail(longer.clone(), row.revision).await {
+                Ok(()) => {
+                    *row = MailRow { revision: row.revision + 1, ..longer };
+                    break;
+                }
+                Err(StoreError::Conflict) => match self.still_taken(row).await? {
+                    Some(now) => (*row, has_changed) = (now, true),
+                    None => break,
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(has_changed)
+    }
+
+    /// Takes an e-mail, and counts it towards the minute; absent if the minute is used up.
+    async fn take(&self, options: &MailOptions, row: MailRow) -> StoreResult<Option<MailRow>> {
+        let reserved = match row.kind {
+            MailKind::Password => 0,
+            MailKind::Notice | MailKind::Endpoint => options.per_minute / RESERVED_FOR_PASSWORDS,
+            MailKind::Invitation => options.per_minute / RESERVED_FOR_OTHERS,
         };
+        let max = options.per_minute - reserved;
         // The clock of the store, if several servers share it.
         let now = self.now();
         let minute = now.as_millis().div_euclid(MINUTE_MILLIS);
         let until = now.plus_seconds(LEASE_SECONDS);
         let claim = MailWrite::Claim { read: row.clone(), until };
-        self.write_mail(vec![claim, MailWrite::Pace { minute, max }]).await?;
+        match self.write_mail(vec![claim, MailWrite::Pace { minute, max }]).await {
+            Ok(()) => {}
+            Err(StoreError::Conflict) => {
+                let found = self.store.find_mail(row.mail_id).await?;
+                return match found.is_some_and(|found| found.revision == row.revision) {
+                    true => Ok(None),
+                    false => Err(StoreError::Conflict),
+                };
+            }
+            Err(error) => return Err(error),
+        }
         let (attempts, revision) = (row.attempts + 1, row.revision + 1);
-        Ok(MailRow { attempts, revision, next_at: Some(until), ..row })
+        Ok(Some(MailRow { attempts, revision, next_at: Some(until), ..row }))
     }
 
     /// Writes the outcome of an e-mail that this server has taken. If it was changed meanwhile and
     /// is still this server's, because other reminders were chosen, these apply.
-    async fn settle_taken(&self, taken: &MailRow, settled: MailRow) -> StoreResult<()> {
+    async fn settle_taken(
+        &self,
+        taken: &MailRow,
+        settled: MailRow,
+        is_changed: bool,
+    ) -> StoreResult<()> {
         let mut revision = taken.revision;
-        let mut settled = settled;
+        let mut settled = match is_changed {
+            true => self.with_new_reminders(settled).await?,
+            false => settled,
+        };
         for _ in 0..SETTLE_MAX {
             match self.settle_mail(settled.clone(), revision).await {
                 Err(StoreError::Conflict) => {}
                 written => return written,
             }
-            let Some(now) = self.store.find_mail(taken.mail_id).await? else { return Ok(()) };
-            let is_ours = (now.attempts, now.next_at) == (taken.attempts, taken.next_at);
-            if !is_ours || now.ended.is_some() {
-                return Ok(());
-            }
+            let Some(now) = self.still_taken(taken).await? else { return Ok(()) };
             revision = now.revision;
             settled = self.with_new_reminders(settled).await?;
         }
         Ok(())
     }
 
-    /// Writes what became of an e-mail. A conflict if it has changed since.
+    /// The row of an e-mail as it is now, if this server still has it.
+    async fn still_taken(&self, taken: &MailRow) -> StoreResult<Option<MailRow>> {
+        let found = self.store.find_mail(taken.mail_id).await?;
+        Ok(found.filter(|now| {
+            let is_ours = (now.attempts, now.next_at) == (taken.attempts, taken.next_at);
+            is_ours && now.ended.is_none()
+        }))
+    }
+
+    /// Writes what became of an e-mail. A conflict if it has changed since. Nobody asks what became of
+    /// one about an endpoint, so its row is removed when nothing more is sent.
     async fn settle_mail(&self, row: MailRow, revision: u32) -> StoreResult<()> {
-        self.write_mail(vec![MailWrite::Settle { row, revision }]).await
+        let is_over = row.kind == MailKind::Endpoint && row.next_at.is_none();
+        let remove = is_over.then_some(MailWrite::Remove(row.app_id, row.mail_id));
+        let settle = MailWrite::Settle { row, revision };
+        self.write_mail([settle].into_iter().chain(remove).collect()).await
     }
 
     pub(super) async fn write_mail(&self, writes: Vec<MailWrite>) -> StoreResult<()> {
@@ -255,6 +318,17 @@ impl Core {
 /// The row of an e-mail of which nothing more is sent.
 pub(super) fn ended(row: &MailRow, why: MailEnd) -> MailRow {
     MailRow { next_at: None, ended: Some(why), ..row.clone() }
+}
+
+/// Whether the last attempt got no reply.
+fn is_unanswered(row: &MailRow) -> bool {
+    row.reply.as_deref() == Some(UNANSWERED)
+}
+
+/// Whether a server that has the whole e-mail gave no reply for the second time: it may have two of
+/// them, and gets no more.
+fn is_unanswered_again(row: &MailRow, error: &SendError) -> bool {
+    is_unanswered(row) && *error == SendError::Unanswered
 }
 
 /// The row after an attempt that failed. A subscription to notices ends only if the address is
@@ -277,6 +351,10 @@ fn refused(row: &MailRow, error: SendError, now: Timestamp) -> MailRow {
             }
             Some(code)
         }
+        SendError::Unanswered if is_unanswered(&row) => {
+            return MailRow { reply: Some(UNANSWERED.to_owned()), ..ended(&row, MailEnd::Failed) };
+        }
+        SendError::Unanswered => Some(UNANSWERED.to_owned()),
         SendError::Unreachable(_) => None,
     };
     let tried = usize::try_from(row.attempts).unwrap_or(usize::MAX);
@@ -331,6 +409,17 @@ mod tests {
         let after = refused(&row(1), SendError::Bounced("550 5.1.1".into()), row(1).created_at);
         assert_eq!((after.next_at, after.ended), (None, Some(MailEnd::Bounced)));
         assert_eq!(after.reply.as_deref(), Some("550 5.1.1"));
+    }
+
+    #[test]
+    fn a_server_that_gives_no_reply_gets_an_e_mail_twice_at_most() {
+        let now = Timestamp::from_millis(1_000);
+        let once = refused(&row(1), SendError::Unanswered, now);
+        assert_eq!((once.next_at, once.ended), (Some(now.plus_seconds(60)), None));
+        assert_eq!(once.reply.as_deref(), Some("no reply"));
+        let twice = refused(&MailRow { attempts: 2, ..once }, SendError::Unanswered, now);
+        assert_eq!((twice.next_at, twice.ended), (None, Some(MailEnd::Failed)));
+        assert_eq!(twice.reply.as_deref(), Some("no reply"));
     }
 
     #[test]

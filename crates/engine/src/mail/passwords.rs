@@ -30,8 +30,9 @@ enum Requested {
     Add(Vec<MailRow>),
 }
 
-/// What a request does, given the e-mails that the user asked for.
-fn requested(rows: &[MailRow], now: Timestamp) -> Requested {
+/// What a request does, given the e-mails that the user asked for. Those from before a hold may never
+/// be sent, so they do not stand for this request.
+fn requested(rows: &[MailRow], now: Timestamp, held_at: Option<Timestamp>) -> Requested {
     let recent = now.plus_seconds(-FORGOTTEN_SECONDS);
     let is_recent = |row: &MailRow| row.sent_at.unwrap_or(row.created_at) > recent;
     if rows.iter().any(|row| row.next_at.is_none() && is_recent(row)) {
@@ -39,7 +40,8 @@ fn requested(rows: &[MailRow], now: Timestamp) -> Requested {
     }
     // One that a server is sending is due within the time that it may take.
     let soon = now.plus_seconds(LEASE_SECONDS);
-    let mut waiting = rows.iter().filter(|row| row.next_at.is_some());
+    let is_new = |row: &MailRow| held_at.is_none_or(|held_at| row.created_at >= held_at);
+    let mut waiting = rows.iter().filter(|row| row.next_at.is_some() && is_new(row));
     if waiting.clone().any(|row| row.next_at <= Some(soon)) {
         return Requested::Nothing;
     }
@@ -79,13 +81,13 @@ impl Core {
         if user.row.disabled_at.is_some() || has_none {
             return Ok(());
         }
-        let language = language.map(str::to_owned);
-        let detail = &PasswordDetail { language, is_requested: true };
+        let detail = &PasswordDetail::new(language, true);
         retry_on_conflict(|_| async move {
             let expected = self.store.people_revision().await?;
             let (now, mut rows) = (self.now(), self.store.list_mails_to(id, None).await?);
             rows.retain(|row| PasswordDetail::of(row).is_requested);
-            let writes = match requested(&rows, now) {
+            let held_at = self.outbound.held_at(&*self.store).await?;
+            let writes = match requested(&rows, now, held_at) {
                 Requested::Nothing => return Ok(()),
                 Requested::Hasten(row) => {
                     let (detail, revision) = (detail.to_detail(), row.revision);
@@ -120,7 +122,8 @@ impl Core {
         Ok(Plan::Send(Box::new(Outgoing { to, content, unsubscribe: None, after })))
     }
 
-    /// Makes the link; absent if there is no such user any more.
+    /// Makes the link; absent if there is no such user any more, or if the e-mail was removed because
+    /// the user has set a password.
     pub(super) async fn password_letter(
         &self,
         row: &MailRow,
@@ -130,7 +133,8 @@ impl Core {
         let made: StoreResult<Option<Secret>> = retry_on_conflict(|_| async move {
             let expected = self.store.people_revision().await?;
             let found = self.store.find_user(&UserKey::Id(id)).await?;
-            if found.is_none_or(|user| user.row.disabled_at.is_some()) {
+            let is_wanted = self.store.find_mail(row.mail_id).await?.is_some();
+            if !is_wanted || found.is_none_or(|user| user.row.disabled_at.is_some()) {
                 return Ok(None);
             }
             let now = self.now();
@@ -183,21 +187,35 @@ mod tests {
     fn an_account_gets_one_link_in_ten_minutes() {
         let sent =
             |age: i64| MailRow { sent: 1, sent_at: Some(at(-age)), next_at: None, ..row(9_000) };
-        assert_eq!(requested(&[], at(0)), Requested::Add(vec![]));
-        assert_eq!(requested(&[sent(599)], at(0)), Requested::Nothing);
-        assert_eq!(requested(&[sent(600)], at(0)), Requested::Add(vec![sent(600)]));
-        assert_eq!(requested(&[sent(9_000), sent(9)], at(0)), Requested::Nothing);
+        assert_eq!(requested(&[], at(0), None), Requested::Add(vec![]));
+        assert_eq!(requested(&[sent(599)], at(0), None), Requested::Nothing);
+        assert_eq!(requested(&[sent(600)], at(0), None), Requested::Add(vec![sent(600)]));
+        assert_eq!(requested(&[sent(9_000), sent(9)], at(0), None), Requested::Nothing);
         let bounced = |age| MailRow { next_at: None, ended: Some(MailEnd::Bounced), ..row(age) };
-        assert_eq!(requested(&[bounced(599)], at(0)), Requested::Nothing);
-        assert_eq!(requested(&[bounced(600)], at(0)), Requested::Add(vec![bounced(600)]));
+        assert_eq!(requested(&[bounced(599)], at(0), None), Requested::Nothing);
+        assert_eq!(requested(&[bounced(600)], at(0), None), Requested::Add(vec![bounced(600)]));
+    }
+
+    #[test]
+    fn a_request_while_held_is_not_dropped_with_one_from_before() {
+        let old = row(500);
+        assert_eq!(
+            requested(std::slice::from_ref(&old), at(0), Some(at(-499))),
+            Requested::Add(vec![old])
+        );
+        assert_eq!(requested(&[row(500)], at(0), Some(at(-500))), Requested::Nothing);
     }
 
     #[test]
     fn a_request_is_not_swallowed_by_an_e_mail_that_waits_for_another_attempt() {
-        assert_eq!(requested(&[row(3)], at(0)), Requested::Nothing, "it is due");
+        assert_eq!(requested(&[row(3)], at(0), None), Requested::Nothing, "it is due");
         let tried = |wait| MailRow { attempts: 4, next_at: Some(at(wait)), ..row(500) };
-        assert_eq!(requested(&[tried(180)], at(0)), Requested::Nothing, "maybe it is being sent");
+        assert_eq!(
+            requested(&[tried(180)], at(0), None),
+            Requested::Nothing,
+            "maybe it is being sent"
+        );
         let now = MailRow { attempts: 0, next_at: Some(at(0)), ..tried(181) };
-        assert_eq!(requested(&[tried(181)], at(0)), Requested::Hasten(now));
+        assert_eq!(requested(&[tried(181)], at(0), None), Requested::Hasten(now));
     }
 }

@@ -87,13 +87,13 @@ pub(super) fn language_of(row: &MailRow) -> Option<String> {
     Subscription::of(row)?.language
 }
 
-/// A subscription that goes on with what is stored from now on.
-pub(super) fn skipped(row: MailRow, now: Timestamp) -> MailRow {
+/// A subscription that goes on with what was stored since a time.
+pub(super) fn skipped(row: MailRow, since: Timestamp, now: Timestamp) -> MailRow {
     let Some(chosen) = Subscription::of(&row) else {
         return MailRow { next_at: None, ended: Some(MailEnd::Stopped), ..row };
     };
     let next_at = chosen.frequency.next_at(now);
-    let after = ResponseId::from_uuid(v7(now, 0, 0));
+    let after = chosen.after.max(ResponseId::from_uuid(v7(since, 0, 0)));
     let detail = Subscription { after, is_brief: false, ..chosen }.to_detail();
     MailRow { detail, next_at, attempts: 0, reply: None, ..row }
 }

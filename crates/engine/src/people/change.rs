@@ -36,7 +36,7 @@ pub(super) async fn write_people(
     write_people_with(core, actor, expected, subject, writes, entry, None).await
 }
 
-/// The same, with another row.
+/// The same, with other rows.
 pub(super) async fn write_people_with(
     core: &Core,
     actor: &Actor,
@@ -44,7 +44,7 @@ pub(super) async fn write_people_with(
     subject: UserId,
     writes: Vec<PeopleWrite>,
     entry: Entry,
-    also: Option<Write>,
+    also: impl IntoIterator<Item = Write>,
 ) -> StoreResult<()> {
     let audit = core.audit(actor, entry.app_id, entry.action, subject, &entry.detail);
     let mut rows: Vec<_> = writes.into_iter().map(Write::People).collect();

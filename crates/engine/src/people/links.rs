@@ -9,13 +9,14 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreResult, User, UserKey, UserRow};
 
 use super::accounts::Accounts;
-use super::change::{Entry, write_people};
+use super::change::{Entry, write_people_with};
 use super::refusal::Refusal;
 use super::secret::Secret;
 use crate::actor::Actor;
 use crate::audit_action::AuditAction;
 use crate::conflict::retry_on_conflict;
 use crate::fault::fault;
+use crate::mail_queue::waiting_passwords;
 use crate::tokens::hash_of;
 
 /// The user whose password a link sets.
@@ -106,13 +107,15 @@ impl Accounts<'_> {
         Ok(session.map_or(never, |row| row.confirmed_at))
     }
 
+    /// Ends all links of the user, also those that an e-mail that waits would make.
     async fn set_password(&self, revision: u64, user: User, hash: String) -> StoreResult<User> {
         let epoch = user.row.epoch + 1;
         let row = UserRow { password: Some(hash), epoch, ..user.row.clone() };
         let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(row.user_id)];
         let (actor, id) = (Actor::of_user(&user), row.user_id);
         let entry = Entry { action: AuditAction::UserPasswordSet, app_id: None, detail: json!({}) };
-        write_people(self.core, &actor, revision, id, writes, entry).await?;
+        let waiting = waiting_passwords(self.core.store.list_mails_to(id, None).await?);
+        write_people_with(self.core, &actor, revision, id, writes, entry, waiting).await?;
         Ok(User { row, grants: user.grants })
     }
 

@@ -225,8 +225,7 @@ fn queued(core: &Core, id: UserId, delivery: LinkDelivery<'_>) -> Option<Write> 
     match delivery {
         LinkDelivery::Returned => None,
         LinkDelivery::Mailed { language } => {
-            let language = language.map(str::to_owned);
-            let detail = PasswordDetail { language, is_requested: false };
+            let detail = PasswordDetail::new(language, false);
             Some(queued_password(id, &detail, core.now()))
         }
     }

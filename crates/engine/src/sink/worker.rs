@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::AppId;
+use sluice_flow::time::Timestamp;
 use sluice_store::{Page, SinkLease, StoreError, WorkerId};
 use tokio::sync::Mutex;
 
@@ -21,6 +22,7 @@ use crate::admin::AdminError;
 use crate::background::{is_final, keep_running_after};
 use crate::core::Core;
 use crate::ids::random_bits;
+use crate::sink_position::waiting_since;
 
 /// The length of a lease.
 const LEASE_SECONDS: i64 = 15;
@@ -30,6 +32,8 @@ const LEFT_SECONDS: i64 = PUBLISH_MAX.as_secs() as i64 + 2;
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a node waits if another one publishes, or the sink takes nothing.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
+/// How often the logs are read to report what waits, while nothing is sent.
+const HELD_INTERVAL: Duration = Duration::from_secs(30);
 /// How often the log of an app is read if nothing is new, unless there are many apps.
 const IDLE_INTERVAL: Duration = Duration::from_millis(500);
 /// How often the apps are listed, unless there are many.
@@ -60,6 +64,8 @@ struct State {
     is_down: bool,
     /// This node was the last that published, as far as it knows: others look less often.
     is_last: bool,
+    /// While nothing is sent: when the logs were read, and the time of the oldest event that waits.
+    held: Option<(Instant, Option<Timestamp>)>,
 }
 
 /// Whether this node may publish.
@@ -127,7 +133,7 @@ impl SinkWorker {
         let logs = self.logs(options, &mut state).await?;
         logs.listed_at = None;
         if matches!(self.lease(options, logs).await?, Lease::OfAnother) {
-            self.leave(&mut state);
+            self.leave(options, &mut state).await?;
             return Ok(false);
         }
         logs.read_all_next();
@@ -178,7 +184,7 @@ impl SinkWorker {
         for app in logs.due() {
             // With many apps, a pass may last longer than the lease.
             if !self.save_if_due(options, logs).await? {
-                return Ok(self.leave(state));
+                return self.leave(options, state).await;
             }
             let Some(log) = logs.apps.get_mut(&app) else { continue };
             log.next_at = Instant::now() + idle;
@@ -191,7 +197,7 @@ impl SinkWorker {
                 match self.lease(options, logs).await? {
                     Lease::Held => {}
                     Lease::New => return Ok(Duration::ZERO),
-                    Lease::OfAnother => return Ok(self.leave(state)),
+                    Lease::OfAnother => return self.leave(options, state).await,
                 }
                 let Some(log) = logs.apps.get_mut(&app) else { continue };
                 match self.publish(options, app, log, &page).await {
@@ -243,16 +249,43 @@ impl SinkWorker {
             return Ok(RETRY_INTERVAL);
         }
         if !self.save_if_due(options, logs).await? {
-            return Ok(self.leave(state));
+            return self.leave(options, state).await;
         }
         Ok(if round.has_more { Duration::ZERO } else { TICK })
     }
 
-    /// Another node publishes.
-    fn leave(&self, state: &mut State) -> Duration {
-        self.core.metrics.sink.set_lag(0);
+    /// Another node publishes, or nothing is sent.
+    async fn leave(
+        &self,
+        options: &SinkOptions,
+        state: &mut State,
+    ) -> Result<Duration, StoreError> {
         (state.logs, state.is_last) = (None, false);
-        RETRY_INTERVAL
+        let lag = self.held_millis(options, &mut state.held).await?;
+        self.core.metrics.sink.set_lag(lag);
+        Ok(RETRY_INTERVAL)
+    }
+
+    /// The age of the oldest event that waits because nothing is sent; 0 if another node publishes.
+    async fn held_millis(
+        &self,
+        options: &SinkOptions,
+        held: &mut Option<(Instant, Option<Timestamp>)>,
+    ) -> Result<i64, StoreError> {
+        let (core, sink) = (&self.core, options.sink.name());
+        if !core.outbound.is_held(&*core.store).await? {
+            return Ok(0);
+        }
+        let since = match *held {
+            Some((read_at, since)) if read_at.elapsed() < HELD_INTERVAL => since,
+            _ => {
+                let (configured, now) = (core.outbound.publishes.as_ref(), core.now());
+                let since = waiting_since(&*core.store, sink, configured, now).await?;
+                *held = Some((Instant::now(), since));
+                since
+            }
+        };
+        Ok(since.map_or(0, |since| (core.now().as_millis() - since.as_millis()).max(0)))
     }
 
     /// Takes the lease, unless enough of it is left.

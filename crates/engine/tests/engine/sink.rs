@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sluice_engine::outbound::{self, SinkState, Waiting};
 use sluice_engine::rows::Scope;
 use sluice_engine::sink::{EventSink, PublishFuture, SinkError, SinkOptions, TooLarge};
-use sluice_engine::{AppView, Clock as _, Options};
+use sluice_engine::{AppView, Clock as _, Options, Store};
 use sluice_flow::event::filter::EventFilter;
 use sluice_flow::event::payload::{Payload, created_id};
 use sluice_flow::id::{AppId, EventId, FlowVersionId, v7};
@@ -348,4 +349,55 @@ async fn a_sink_that_hangs_is_left_before_the_lease_ends() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(other.got(shop.app).len(), 1);
+}
+
+/// Publishes, stores one more response, and marks the store as a copy; another server runs on it.
+async fn copied(sink: &Arc<Recorder>) -> (World, Shop, EventId) {
+    let of_original = Arc::new(Recorder::default());
+    let original = World::with(options(&of_original)).await;
+    let shop = Shop::open(&original).await;
+    until(&original, || of_original.got(shop.app).len() == 1).await;
+    original.engine.close().await;
+    let quiet = original.another().await;
+    quiet.clock.advance_millis(1_000);
+    let old = shop.submit(&quiet).await;
+    quiet.clock.advance_millis(1_000);
+    let store = Arc::clone(&quiet.faults) as Arc<dyn Store>;
+    outbound::hold(&store, quiet.clock.now()).await.unwrap();
+    let copy = quiet.another_with(options(sink)).await;
+    copy.clock.advance_millis(15_000);
+    (copy, shop, old)
+}
+
+#[tokio::test]
+async fn a_copy_that_drops_what_waits_publishes_what_happened_since_the_hold() {
+    for (waiting, includes_old) in [(Waiting::Drop, false), (Waiting::Send, true)] {
+        let sink = Arc::new(Recorder::default());
+        let (copy, shop, old) = copied(&sink).await;
+        let new = shop.submit(&copy).await;
+        copy.clock.advance_millis(1_000);
+        assert!(!copy.engine.upkeep().publish_events().await.unwrap());
+        assert_eq!(sink.got(shop.app), []);
+        let instance = copy.engine.instance(&copy.actor).unwrap();
+        instance.resume_outbound(waiting).await.unwrap();
+        until(&copy, || sink.got(shop.app).contains(&new)).await;
+        assert_eq!(sink.got(shop.app).contains(&old), includes_old, "{waiting:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_held_sink_is_named_with_its_real_lag() {
+    let sink = Arc::new(Recorder::default());
+    let (copy, _, old) = copied(&sink).await;
+    let instance = copy.engine.instance(&copy.actor).unwrap();
+    let name = "test/one".to_owned();
+    let waits = SinkState { name: name.clone(), waiting_since: Some(old.made_at()) };
+    assert_eq!(instance.outbound().await.unwrap().sinks, [waits]);
+    assert!(!copy.engine.upkeep().publish_events().await.unwrap());
+    let text = copy.engine.metrics_text();
+    let lag = text.lines().find_map(|line| line.strip_prefix("sluice_sink_lag_seconds "));
+    assert_eq!(lag.unwrap().parse::<f64>().unwrap(), 16.0);
+    instance.resume_outbound(Waiting::Drop).await.unwrap();
+    let state = SinkState { name, waiting_since: None };
+    assert_eq!(instance.outbound().await.unwrap().sinks, [state]);
 }

@@ -4,26 +4,27 @@
 //! recipient are in an error, because errors are logged. A reply is kept as its code alone: servers
 //! repeat the recipient in its text.
 
+mod exchange;
 mod message;
 
 use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-use lettre::address::{Address, Envelope};
+use lettre::address::Address;
 use lettre::transport::smtp::Error;
-use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Tls, TlsParameters};
-use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, Tls, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
 use percent_encoding::percent_decode_str;
 use sluice_engine::mail::{OutgoingMail, SendError, Transport};
 use sluice_flow::email::is_email;
 use url::Url;
 
-/// How long the server may take to connect, and to accept an e-mail. Every e-mail has its own
-/// connection, so one that hangs leaves nothing behind.
+/// How long the server may take to connect, and to be ready for an e-mail after that. Every e-mail has
+/// its own connection, so one that hangs leaves nothing behind.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-const SEND_MAX: Duration = Duration::from_secs(25);
+const READY_MAX: Duration = Duration::from_secs(25);
 const LATE: &str = "it did not answer in time";
 /// Refusals that concern the sign-in, not the recipient.
 const SIGN_IN_CODES: [u16; 4] = [530, 534, 535, 538];
@@ -61,7 +62,10 @@ impl Sender {
 
 /// Sends e-mails through one mail server.
 pub struct SmtpTransport {
-    server: AsyncSmtpTransport<Tokio1Executor>,
+    host: String,
+    port: u16,
+    tls: Tls,
+    credentials: Option<Credentials>,
     sender: Sender,
 }
 
@@ -99,19 +103,13 @@ impl SmtpTransport {
         };
         let user = decoded(parsed.username())?;
         let in_url = parsed.password().map(decoded).transpose()?;
-        let mut server = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
-            .port(port)
-            .tls(tls)
-            .timeout(Some(CONNECT_MAX));
-        match (user.is_empty(), password.or(in_url)) {
-            (false, Some(password)) => {
-                server = server.credentials(Credentials::new(user, password))
-            }
-            (true, None) => {}
+        let credentials = match (user.is_empty(), password.or(in_url)) {
+            (false, Some(password)) => Some(Credentials::new(user, password)),
+            (true, None) => None,
             (false, None) => return Err("names a user, but there is no password".to_owned()),
             (true, Some(_)) => return Err("has a password, but names no user".to_owned()),
-        }
-        Ok(Self { server: server.build(), sender })
+        };
+        Ok(Self { host: host.to_owned(), port, tls, credentials, sender })
     }
 
     async fn hand_over(&self, mail: OutgoingMail) -> Result<(), SendError> {
@@ -119,18 +117,31 @@ impl SmtpTransport {
             text.parse::<Address>().map_err(|_| SendError::Bounced("invalid address".to_owned()))
         };
         let (from, to) = (address(&self.sender.address)?, address(&mail.to)?);
-        let envelope = Envelope::new(Some(from), vec![to])
-            .map_err(|_| SendError::Bounced("invalid address".to_owned()))?;
         let bytes = message::encode(&mail, &self.sender);
-        match tokio::time::timeout(SEND_MAX, self.server.send_raw(&envelope, &bytes)).await {
-            Ok(Ok(_)) => Ok(()),
-            // It cannot take an address beyond ASCII.
-            Ok(Err(error)) if error.is_client() && !mail.to.is_ascii() => {
-                Err(SendError::Bounced("no SMTPUTF8".to_owned()))
-            }
-            Ok(Err(error)) => Err(refusal(&error)),
-            Err(_) => Err(SendError::Unreachable(LATE.to_owned())),
+        let connecting = tokio::time::timeout(READY_MAX, self.connection()).await;
+        let connected = connecting.map_err(|_| SendError::Unreachable(LATE.to_owned()))?;
+        let connection = connected.map_err(|error| refusal(&error))?;
+        exchange::hand_over(connection, from, to, &bytes).await
+    }
+
+    /// A connection that is ready for an e-mail.
+    async fn connection(&self) -> Result<AsyncSmtpConnection, Error> {
+        let hello = ClientId::default();
+        let from_start = match &self.tls {
+            Tls::Wrapper(parameters) => Some(parameters.clone()),
+            _ => None,
+        };
+        let server = (self.host.as_str(), self.port);
+        let limit = Some(CONNECT_MAX);
+        let mut connection =
+            AsyncSmtpConnection::connect_tokio1(server, limit, &hello, from_start, None).await?;
+        if let Tls::Required(parameters) = &self.tls {
+            connection.starttls(parameters.clone(), &hello).await?;
         }
+        if let Some(credentials) = &self.credentials {
+            connection.auth(DEFAULT_MECHANISMS, credentials).await?;
+        }
+        Ok(connection)
     }
 }
 

@@ -6,7 +6,7 @@ use super::ServerArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutboundCommand {
-    /// Show whether e-mails and webhooks are held, and how many wait
+    /// Show whether e-mails, webhooks and published events are held, and what waits
     Status(OutboundStatusArgs),
     /// Send e-mails and webhooks again, after a restore or a move
     Resume(OutboundResumeArgs),
@@ -28,7 +28,7 @@ pub(crate) struct OutboundResumeArgs {
     #[arg(long, conflicts_with = "drop_waiting", required_unless_present = "drop_waiting")]
     pub(crate) send_waiting: bool,
 
-    /// Send no e-mail that is due now, and no event from before now
+    /// Send no e-mail that waits and no event from before the hold; what was made since then is sent
     #[arg(long)]
     pub(crate) drop_waiting: bool,
 

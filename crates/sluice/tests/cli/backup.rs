@@ -14,9 +14,11 @@ use std::time::Duration;
 use cluster::Cluster;
 use sluice_engine::moving;
 use sluice_engine::tally::TableTally;
+use sluice_flow::id::{AssetId, v7};
+use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
-use sluice_store::{At, Change, Record, Store, Table, Write};
+use sluice_store::{AssetRow, At, Change, Record, Store, Table, Write};
 use support::{Server, assert_complains, http, run, sluice, submission, submit, text};
 
 const PASSPHRASE: &str = "SLUICE_BACKUP_PASSPHRASE";
@@ -152,6 +154,49 @@ async fn an_incremental_backup_restores_exactly_its_instant() {
     assert!(!here.join("c").exists() && !here.join("x.gz").exists());
 }
 
+/// An image of an app with bytes that cannot be compressed.
+fn image(like: &AssetRow, number: u8) -> AssetRow {
+    let mut state = u64::from(number) + 1;
+    let bytes: Vec<u8> = std::iter::repeat_with(|| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    })
+    .take(100_000)
+    .collect();
+    let asset_id = AssetId::from_uuid(v7(Timestamp::from_millis(i64::from(number)), 0, 0));
+    AssetRow { asset_id, digest: AssetRow::digest_of(&bytes), bytes, ..like.clone() }
+}
+
+#[tokio::test]
+async fn an_incremental_backup_has_only_the_images_that_its_base_has_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let path = here.join("a/sluice.db");
+    let like = filling::records(1_000).find_map(|record| match record {
+        Record::Asset(row) => Some(row),
+        _ => None,
+    });
+    let images: Vec<_> = (0..6).map(|number| image(like.as_ref().unwrap(), number)).collect();
+    let before = images[..5].iter().cloned().map(Record::Asset);
+    put(&path, filling::records(100).chain(before)).await;
+    assert_done(&run(here, &["backup", "full.gz", "--data", "a"]));
+    // One is deleted, and another one is new.
+    let store = open(&path);
+    let app = images[0].app_id;
+    let expected = store.find_app(app).await.unwrap().unwrap().revision;
+    let delete = vec![Write::DeleteAsset(app, images[2].asset_id)];
+    store.apply(At::App { app, expected }, Change::new(|| delete)).await.unwrap();
+    store.import_records(vec![Record::Asset(images[5].clone())]).await.unwrap();
+    store.close().await;
+    assert_done(&run(here, &["backup", "day.gz", "--since", "full.gz", "--data", "a"]));
+    let size = |name: &str| std::fs::metadata(here.join(name)).unwrap().len();
+    let (full, day) = (size("full.gz"), size("day.gz"));
+    assert!(full > 500_000 && (100_000..200_000).contains(&day), "{full} and {day}");
+    assert_done(&run(here, &["restore", "day.gz", "--base", "full.gz", "--data", "b"]));
+    assert_eq!(tables(&path).await, tables(&here.join("b/sluice.db")).await);
+}
+
 fn response_of(
     record: Record,
 ) -> Option<(sluice_store::ResponseRow, Option<sluice_store::IdempotencyKey>)> {
@@ -173,7 +218,7 @@ async fn a_backup_that_was_cut_off_or_changed_is_refused_and_nothing_is_written(
     let edited = plain.replacen("Because it was quick", "Because it was quiet", 1);
     let missing = [&lines[..100], &lines[101..]].concat().join("\n") + "\n";
     let half = lines[..lines.len() / 2].join("\n") + "\n";
-    let newer = plain.replacen("\"sluice_backup\":1", "\"sluice_backup\":2", 1);
+    let newer = plain.replacen("\"sluice_backup\":2", "\"sluice_backup\":3", 1);
     let swapped =
         [&lines[..50], &lines[51..52], &lines[50..51], &lines[52..]].concat().join("\n") + "\n";
     let mut flipped = whole.clone();

@@ -26,7 +26,7 @@ async fn found(store: &TheStore, row: &MailRow) -> Option<MailRow> {
 
 /// Those of the given rows that are due: cases share a database.
 async fn due(store: &TheStore, now: Timestamp, of: &[&MailRow]) -> Vec<MailRow> {
-    let mut due = store.list_due_mails(MailLane::Bulk, now, 10_000).await.unwrap();
+    let mut due = store.list_due_mails(MailLane::Invitations, now, 10_000).await.unwrap();
     due.retain(|row| of.iter().any(|it| it.mail_id == row.mail_id));
     due
 }
@@ -74,7 +74,7 @@ pub(super) async fn due_mails_are_listed_in_the_order_of_their_times(store: TheS
     assert_eq!(due(&store, at(2), &of).await, []);
     assert_eq!(due(&store, at(3), &of).await, std::slice::from_ref(&early));
     assert_eq!(due(&store, at(9), &of).await, [early, late]);
-    assert_eq!(store.list_due_mails(MailLane::Bulk, at(9), 1).await.unwrap().len(), 1);
+    assert_eq!(store.list_due_mails(MailLane::Invitations, at(9), 1).await.unwrap().len(), 1);
 }
 
 pub(super) async fn one_of_many_servers_takes_a_mail(store: TheStore) {
@@ -256,8 +256,15 @@ pub(super) async fn mails_of_invitations_and_users_are_found(store: TheStore) {
     assert_eq!(of, [invited]);
     assert_eq!(store.list_mails_of(shop.app(), &[]).await.unwrap(), []);
     let to = async |flow| store.list_mails_to(user.user_id, flow).await.unwrap();
-    assert_eq!(to(Some(shop.flow.flow_id)).await, [notice]);
-    assert_eq!(to(None).await, [password]);
+    assert_eq!(to(Some(shop.flow.flow_id)).await, std::slice::from_ref(&notice));
+    assert_eq!(to(None).await, std::slice::from_ref(&password));
+    let older = MailRow { created_at: at(0), ..to_user(None) };
+    add(&store, std::slice::from_ref(&older)).await;
+    let mut newest = vec![notice, password];
+    newest.sort_by_key(|row| std::cmp::Reverse(row.mail_id));
+    assert_eq!(store.list_newest_mails_to(user.user_id, 2).await.unwrap(), newest);
+    newest.push(older);
+    assert_eq!(store.list_newest_mails_to(user.user_id, 9).await.unwrap(), newest);
 }
 
 pub(super) async fn mails_move_no_revision_and_no_feed(store: TheStore) {
@@ -271,17 +278,20 @@ pub(super) async fn mails_move_no_revision_and_no_feed(store: TheStore) {
     assert_eq!(store.changes(FeedPosition::END).await.unwrap().position, position);
 }
 
-pub(super) async fn passwords_have_a_lane_of_their_own(store: TheStore) {
+pub(super) async fn every_kind_has_its_lane(store: TheStore) {
     let shop = Shop::open(&store).await;
     let invited = mail_row(&shop.flow);
     let later = MailRow { next_at: Some(at(5)), ..mail_row(&shop.flow) };
     let password = MailRow { kind: MailKind::Password, ..later };
     let notice = MailRow { kind: MailKind::Notice, ..mail_row(&shop.flow) };
-    let all = [&invited, &password, &notice];
+    let endpoint = MailRow { kind: MailKind::Endpoint, ..mail_row(&shop.flow) };
+    let all = [&invited, &password, &notice, &endpoint];
     add(&store, &all.map(Clone::clone)).await;
-    for (lane, expected) in
-        [(MailLane::Passwords, vec![&password]), (MailLane::Bulk, vec![&invited, &notice])]
-    {
+    for (lane, expected) in [
+        (MailLane::Passwords, vec![&password]),
+        (MailLane::Notices, vec![&notice, &endpoint]),
+        (MailLane::Invitations, vec![&invited]),
+    ] {
         let mut listed = store.list_due_mails(lane, at(5), 10_000).await.unwrap();
         listed.retain(|row| all.iter().any(|it| it.mail_id == row.mail_id));
         let mut expected: Vec<_> = expected.into_iter().cloned().collect();
@@ -292,6 +302,38 @@ pub(super) async fn passwords_have_a_lane_of_their_own(store: TheStore) {
     }
     let count = async |millis| store.count_due_mails(at(millis)).await.unwrap();
     assert_eq!(count(5).await - count(4).await, 1);
+}
+
+pub(super) async fn apps_with_due_invitations_are_listed_in_order(store: TheStore) {
+    let mut shops = Vec::new();
+    for _ in 0..4 {
+        shops.push(Shop::open(&store).await);
+    }
+    shops.sort_by_key(Shop::app);
+    let next = |shop: &Shop, millis| MailRow { next_at: Some(at(millis)), ..mail_row(&shop.flow) };
+    // The second one has only a notice, and the third one is due later.
+    let due = [next(&shops[0], 7), next(&shops[0], 6), next(&shops[3], 5)];
+    let notice = MailRow { kind: MailKind::Notice, ..next(&shops[1], 5) };
+    add(&store, &due).await;
+    add(&store, &[notice, next(&shops[2], 8)]).await;
+    let listed = async |now, after: Option<&Shop>, limit| {
+        let after = after.map(Shop::app);
+        let mut apps = store.list_apps_with_due_invitations(at(now), after, limit).await.unwrap();
+        apps.retain(|app| shops.iter().any(|shop| shop.app() == *app));
+        apps
+    };
+    assert_eq!(listed(4, None, 10_000).await, []);
+    assert_eq!(listed(7, None, 10_000).await, [shops[0].app(), shops[3].app()]);
+    assert_eq!(listed(8, None, 10_000).await, [0, 2, 3].map(|it: usize| shops[it].app()));
+    assert_eq!(listed(7, Some(&shops[0]), 10_000).await, [shops[3].app()]);
+    assert_eq!(listed(8, Some(&shops[1]), 1).await, [shops[2].app()]);
+    let of = async |now, limit| {
+        store.list_due_invitations(shops[0].app(), at(now), limit).await.unwrap()
+    };
+    assert_eq!(of(7, 10).await, [due[1].clone(), due[0].clone()]);
+    assert_eq!(of(6, 10).await, std::slice::from_ref(&due[1]));
+    assert_eq!(of(7, 1).await, std::slice::from_ref(&due[1]));
+    assert_eq!(of(5, 10).await, []);
 }
 
 pub(super) async fn the_pace_goes_by_the_clock_that_is_ahead(store: TheStore) {
@@ -330,6 +372,70 @@ pub(super) async fn invitations_that_wait_for_a_start_move_with_it(store: TheSto
     for row in others {
         assert_eq!(found(&store, &row).await, Some(row));
     }
+}
+
+pub(super) async fn invitations_of_a_closed_flow_wait_until_it_opens(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let sibling = flow_row(shop.app());
+    apply(&store, shop.app(), vec![Write::Flow(sibling.clone())]).await;
+    let ended = |ended, flow| MailRow { ended, next_at: None, ..mail_row(flow) };
+    let closed = ended(Some(MailEnd::Closed), &shop.flow);
+    let others = [
+        ended(Some(MailEnd::Stopped), &shop.flow),
+        ended(Some(MailEnd::Closed), &sibling),
+        ended(None, &shop.flow),
+    ];
+    add(&store, std::slice::from_ref(&closed)).await;
+    add(&store, &others).await;
+    let reopen = |at| {
+        let (app_id, flow_id) = (shop.app(), shop.flow.flow_id);
+        vec![MailWrite::Reopen { app_id, flow_id, at }]
+    };
+    write(&store, reopen(Some(at(70)))).await.unwrap();
+    let open = MailRow { ended: None, next_at: Some(at(70)), revision: 1, ..closed.clone() };
+    assert_eq!(found(&store, &closed).await, Some(open.clone()));
+    // One that does not wait for it is left as it is.
+    write(&store, reopen(None)).await.unwrap();
+    assert_eq!(found(&store, &closed).await, Some(open.clone()));
+    let settle =
+        MailWrite::Settle { row: MailRow { next_at: None, ..closed.clone() }, revision: 1 };
+    write(&store, vec![settle]).await.unwrap();
+    write(&store, reopen(None)).await.unwrap();
+    let over = found(&store, &closed).await.unwrap();
+    assert_eq!((over.ended, over.next_at), (Some(MailEnd::Stopped), None));
+    for row in others {
+        assert_eq!(found(&store, &row).await, Some(row));
+    }
+}
+
+pub(super) async fn waiting_mails_from_before_a_time_are_listed_by_id(store: TheStore) {
+    let shop = Shop::open(&store).await;
+    let made = |created: i64, next, attempts| MailRow {
+        created_at: at(created),
+        next_at: next,
+        attempts,
+        ..mail_row(&shop.flow)
+    };
+    let due = made(5, Some(at(20)), 0);
+    let again = made(5, Some(at(90)), 2);
+    let others = [
+        made(5, Some(at(21)), 0),
+        made(5, None, 2),
+        made(10, Some(at(20)), 0),
+        made(11, Some(at(90)), 1),
+    ];
+    let mut expected = vec![due.clone(), again.clone()];
+    expected.sort_by_key(|row| row.mail_id);
+    add(&store, &expected).await;
+    add(&store, &others).await;
+    let listed = async |after, limit| {
+        let mut rows = store.list_waiting_mails(at(10), at(20), after, limit).await.unwrap();
+        rows.retain(|row| row.flow_id == Some(shop.flow.flow_id));
+        rows
+    };
+    assert_eq!(listed(None, 10_000).await, expected);
+    assert_eq!(listed(Some(expected[0].mail_id), 10_000).await, expected[1..]);
+    assert_eq!(store.list_waiting_mails(at(10), at(20), None, 1).await.unwrap().len(), 1);
 }
 
 pub(super) async fn a_store_is_held_until_it_is_released(store: TheStore) {

@@ -311,7 +311,8 @@ cases! {
     mails:
         a_mail_reads_back_as_it_was_given
         due_mails_are_listed_in_the_order_of_their_times
-        passwords_have_a_lane_of_their_own
+        every_kind_has_its_lane
+        apps_with_due_invitations_are_listed_in_order
         one_of_many_servers_takes_a_mail
         a_mail_of_a_stopped_server_becomes_due_again
         the_pace_of_a_minute_is_shared_by_all_servers
@@ -321,6 +322,8 @@ cases! {
         an_unsubscribed_address_is_found_in_its_app_only
         the_pace_goes_by_the_clock_that_is_ahead
         invitations_that_wait_for_a_start_move_with_it
+        waiting_mails_from_before_a_time_are_listed_by_id
+        invitations_of_a_closed_flow_wait_until_it_opens
         a_store_is_held_until_it_is_released
         mails_of_invitations_and_users_are_found
         mails_move_no_revision_and_no_feed;

@@ -68,6 +68,9 @@ pub(super) async fn positions_are_saved_by_the_holder_of_the_lease_only(store: T
     assert!(save(ONE, 20, both.clone()).await.unwrap(), "a position may move back");
     assert_eq!(listed("nats/A").await.unwrap(), both);
     assert_eq!(listed("nats/B").await.unwrap(), []);
+    let sinks = store.list_sinks().await.unwrap();
+    assert_eq!(sinks.iter().filter(|name| *name == "nats/A").count(), 1, "{sinks:?}");
+    assert!(!sinks.contains(&"nats/B".to_owned()), "{sinks:?}");
     assert!(!store.lease_sink(lease(TWO, 20 + LEASE_MILLIS - 1)).await.unwrap(), "renewed");
     let late = 20 + LEASE_MILLIS;
     assert!(save(ONE, late, vec![first.clone()]).await.unwrap(), "nobody else has taken it");

@@ -1,5 +1,7 @@
 //! Test responses: apart from the responses, once per form, and only the newest of a flow.
 
+use sluice_flow::id::AppId;
+
 use super::world::{Shop, TheStore, apply, at, flow_row, listed, test_response_row};
 use crate::{
     At, CountsQuery, FeedPosition, FlowRow, StoreError, StoreResult, TestCursor, TestResponseRow,
@@ -121,13 +123,28 @@ pub(super) async fn old_tests_expire_in_one_app_or_in_all(store: TheStore) {
     for row in rows.iter().flatten() {
         add(&store, row).await;
     }
-    let expire = |app_id, day| TestWrite::Expire { app_id, before: at(days(day)) };
-    write(&store, expire(Some(shops[0].app()), 3)).await.unwrap();
+    let expire = async |app: Option<AppId>, day| {
+        let before = at(days(day));
+        let old = store.list_old_tests(app, before, 1).await.unwrap();
+        assert_eq!(old.len(), 1, "no more than were asked for");
+        for (app_id, flow, form) in store.list_old_tests(app, before, 10_000).await.unwrap() {
+            let forms = vec![(flow, form)];
+            write(&store, TestWrite::Expire { app_id, before, forms }).await.unwrap();
+        }
+        assert_eq!(store.list_old_tests(app, before, 1).await.unwrap(), []);
+    };
+    expire(Some(shops[0].app()), 3).await;
     assert_eq!(tests(&store, &shops[0].flow).await, [rows[0][2].clone()]);
     assert_eq!(tests(&store, &shops[1].flow).await.len(), 3);
-    write(&store, expire(None, 2)).await.unwrap();
+    expire(None, 2).await;
     assert_eq!(tests(&store, &shops[0].flow).await, [rows[0][2].clone()]);
     assert_eq!(tests(&store, &shops[1].flow).await, [rows[1][2].clone(), rows[1][1].clone()]);
+    // One that was sent again since it was listed stays.
+    let row = &rows[1][2];
+    let forms = vec![(row.flow_id, row.form_key)];
+    let kept = TestWrite::Expire { app_id: row.app_id, before: row.received_at, forms };
+    write(&store, kept).await.unwrap();
+    assert_eq!(tests(&store, &shops[1].flow).await.len(), 2);
 }
 
 pub(super) async fn tests_move_no_revision_no_count_and_no_list(store: TheStore) {
@@ -135,7 +152,8 @@ pub(super) async fn tests_move_no_revision_no_count_and_no_list(store: TheStore)
     let before = store.find_app(shop.app()).await.unwrap();
     let feed = store.changes(FeedPosition(0)).await.unwrap().position;
     add(&store, &test_response_row(&shop.flow, 1)).await;
-    write(&store, TestWrite::Expire { app_id: Some(shop.app()), before: at(1) }).await.unwrap();
+    let old = TestWrite::Expire { app_id: shop.app(), before: at(1), forms: Vec::new() };
+    write(&store, old).await.unwrap();
     assert_eq!(tests(&store, &shop.flow).await.len(), 1);
     assert_eq!(store.find_app(shop.app()).await.unwrap(), before);
     assert_eq!(store.changes(feed).await.unwrap().position, feed);

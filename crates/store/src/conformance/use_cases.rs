@@ -104,7 +104,7 @@ async fn authoring(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'s
     let mail = mail_row(&shop.flow);
     apply(store, app, vec![Write::Mail(MailWrite::Add(vec![mail.clone()])), audit()]).await;
     done("queue an e-mail").await;
-    store.list_due_mails(MailLane::Bulk, at(1), 10).await.unwrap();
+    store.list_due_mails(MailLane::Invitations, at(1), 10).await.unwrap();
     let claim = MailWrite::Claim { read: mail.clone(), until: at(2) };
     store.apply(At::Instance, vec![Write::Mail(claim)].into()).await.unwrap();
     done("take an e-mail").await;

@@ -6,7 +6,7 @@ use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgStore;
-use super::codec::{self, MAIL};
+use super::codec::{self, MAIL, ReadCells as _};
 use super::failure::TransactionError;
 use super::pool::Params;
 use super::read::limit;
@@ -24,10 +24,7 @@ impl MailStore for PgStore {
         now: Timestamp,
         rows: usize,
     ) -> StoreResult<Vec<MailRow>> {
-        let kind = match lane {
-            MailLane::Passwords => "kind = 'password'",
-            MailLane::Bulk => "kind <> 'password'",
-        };
+        let kind = lane.condition();
         let sql = format!(
             "SELECT {MAIL} FROM mails WHERE {kind} AND next_at <= $1 \
              ORDER BY next_at, mail_id LIMIT $2"
@@ -35,10 +32,63 @@ impl MailStore for PgStore {
         self.pool.many(&sql, &[&now.as_millis(), &limit(rows)], codec::mail).await
     }
 
+    async fn list_due_invitations(
+        &self,
+        app: AppId,
+        now: Timestamp,
+        rows: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE app_id = $1 AND kind = 'invitation' AND next_at <= $2 \
+             ORDER BY next_at, mail_id LIMIT $3"
+        );
+        let params: Params = &[&app.uuid(), &now.as_millis(), &limit(rows)];
+        self.pool.many(&sql, params, codec::mail).await
+    }
+
+    async fn list_apps_with_due_invitations(
+        &self,
+        now: Timestamp,
+        after: Option<AppId>,
+        rows: usize,
+    ) -> StoreResult<Vec<AppId>> {
+        // From app to app, by the index: each has one or many e-mails.
+        let sql = "WITH RECURSIVE waiting(app_id) AS ( \
+             (SELECT app_id FROM mails WHERE kind = 'invitation' AND next_at IS NOT NULL \
+             AND app_id > $1 ORDER BY app_id LIMIT 1) \
+             UNION ALL SELECT (SELECT next.app_id FROM mails AS next \
+             WHERE next.kind = 'invitation' AND next.next_at IS NOT NULL \
+             AND next.app_id > waiting.app_id ORDER BY next.app_id LIMIT 1) \
+             FROM waiting WHERE waiting.app_id IS NOT NULL) \
+             SELECT app_id FROM waiting WHERE app_id IS NOT NULL AND EXISTS (SELECT FROM mails \
+             WHERE mails.app_id = waiting.app_id AND mails.kind = 'invitation' \
+             AND mails.next_at <= $2) LIMIT $3";
+        let after = after.map_or(Uuid::nil(), AppId::uuid);
+        let params: Params = &[&after, &now.as_millis(), &limit(rows)];
+        self.pool.many(sql, params, |cells| cells.id(AppId::from_uuid)).await
+    }
+
     async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64> {
         let sql = "SELECT count(*) FROM mails WHERE next_at <= $1";
         let count: Option<i64> = self.pool.one(sql, &[&now.as_millis()], |it| it.take()).await?;
         Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    async fn list_waiting_mails(
+        &self,
+        made_before: Timestamp,
+        now: Timestamp,
+        after: Option<MailId>,
+        rows: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE mail_id > $1 AND created_at < $2 \
+             AND next_at IS NOT NULL AND (next_at <= $3 OR attempts > 0) \
+             ORDER BY mail_id LIMIT $4"
+        );
+        let after = after.map_or(Uuid::nil(), MailId::uuid);
+        let params: Params = &[&after, &made_before.as_millis(), &now.as_millis(), &limit(rows)];
+        self.pool.many(&sql, params, codec::mail).await
     }
 
     async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
@@ -62,6 +112,14 @@ impl MailStore for PgStore {
              AND flow_id IS NOT DISTINCT FROM $2 ORDER BY mail_id"
         );
         self.pool.many(&sql, &[&user.uuid(), &flow.map(FlowId::uuid)], codec::mail).await
+    }
+
+    async fn list_newest_mails_to(&self, user: UserId, rows: usize) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE user_id = $1 \
+             ORDER BY created_at DESC, mail_id DESC LIMIT $2"
+        );
+        self.pool.many(&sql, &[&user.uuid(), &limit(rows)], codec::mail).await
     }
 
     async fn outbound_held_at(&self) -> StoreResult<Option<Timestamp>> {
@@ -127,6 +185,14 @@ pub(super) async fn change(
                  AND attempts = 0 AND ended IS NULL";
             let times = (from.as_millis(), to.as_millis());
             let params: Params = &[&app_id.uuid(), &flow_id.uuid(), &times.0, &times.1];
+            transaction.execute(sql, params).await.map(|_| ())
+        }
+        MailWrite::Reopen { app_id, flow_id, at } => {
+            let sql = "UPDATE mails SET next_at = $3, revision = revision + 1, \
+                 ended = CASE WHEN $3::bigint IS NULL THEN 'stopped' END \
+                 WHERE app_id = $1 AND flow_id = $2 AND kind = 'invitation' AND ended = 'closed'";
+            let at = at.map(Timestamp::as_millis);
+            let params: Params = &[&app_id.uuid(), &flow_id.uuid(), &at];
             transaction.execute(sql, params).await.map(|_| ())
         }
         MailWrite::Remove(app, mail) => {

@@ -20,6 +20,11 @@ impl SinkStore for PgStore {
         to_the_end(async move { take(&pool, &lease).await }).await
     }
 
+    async fn list_sinks(&self) -> StoreResult<Vec<String>> {
+        let sql = "SELECT DISTINCT sink FROM sink_positions ORDER BY sink";
+        self.pool.many(sql, &[], |cells| cells.take()).await
+    }
+
     async fn list_sink_positions(&self, sink: &str) -> StoreResult<Vec<SinkPositionRow>> {
         let sql =
             format!("SELECT {SINK_POSITION} FROM sink_positions WHERE sink = $1 ORDER BY app_id");

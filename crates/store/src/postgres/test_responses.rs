@@ -1,11 +1,12 @@
 //! Test responses of flows. A table of apps: each statement of a flow runs on one node.
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::id::{AppId, FlowId, FormKey};
+use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgStore;
-use super::codec::{self, TEST_RESPONSE};
+use super::codec::{self, Cells, ReadCells as _, TEST_RESPONSE};
 use super::failure::TransactionError;
 use super::pool::Params;
 use super::read::limit;
@@ -33,6 +34,27 @@ impl TestResponseStore for PgStore {
         let params: Params = &[&app.uuid(), &flow.uuid(), &before, &key, &limit(rows)];
         self.pool.many(&sql, params, codec::test_response).await
     }
+
+    async fn list_old_tests(
+        &self,
+        app: Option<AppId>,
+        before: Timestamp,
+        rows: usize,
+    ) -> StoreResult<Vec<(AppId, FlowId, FormKey)>> {
+        let sql = "SELECT app_id, flow_id, form_key FROM test_responses \
+             WHERE received_at < $1 AND ($3::uuid IS NULL OR app_id = $3) \
+             ORDER BY received_at LIMIT $2";
+        let app = app.map(AppId::uuid);
+        let params: Params = &[&before.as_millis(), &limit(rows), &app];
+        let read = |cells: &mut Cells| {
+            Ok((
+                cells.id(AppId::from_uuid)?,
+                cells.id(FlowId::from_uuid)?,
+                cells.id(FormKey::from_uuid)?,
+            ))
+        };
+        self.pool.many(sql, params, read).await
+    }
 }
 
 pub(super) async fn change(
@@ -53,13 +75,13 @@ pub(super) async fn change(
             let sql = "DELETE FROM test_responses WHERE app_id = $1 AND flow_id = $2";
             transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await
         }
-        TestWrite::Expire { app_id: None, before } => {
-            let sql = "DELETE FROM test_responses WHERE received_at < $1";
-            transaction.execute(sql, &[&before.as_millis()]).await
-        }
-        TestWrite::Expire { app_id: Some(app), before } => {
-            let sql = "DELETE FROM test_responses WHERE app_id = $1 AND received_at < $2";
-            transaction.execute(sql, &[&app.uuid(), &before.as_millis()]).await
+        TestWrite::Expire { app_id, before, forms } => {
+            let sql = "DELETE FROM test_responses WHERE app_id = $1 AND received_at < $2 \
+                 AND (flow_id, form_key) IN (SELECT * FROM unnest($3::uuid[], $4::uuid[]))";
+            let (flows, keys): (Vec<Uuid>, Vec<Uuid>) =
+                forms.iter().map(|(flow, form)| (flow.uuid(), form.uuid())).unzip();
+            let params: Params = &[&app_id.uuid(), &before.as_millis(), &flows, &keys];
+            transaction.execute(sql, params).await
         }
     }
     .map(|_| ())

@@ -18,8 +18,35 @@ pub trait MailStore: Send + Sync + 'static {
         limit: usize,
     ) -> StoreResult<Vec<MailRow>>;
 
+    /// Up to `limit` invitations of an app that are due at `now`, those that waited longest first.
+    async fn list_due_invitations(
+        &self,
+        app: AppId,
+        now: Timestamp,
+        limit: usize,
+    ) -> StoreResult<Vec<MailRow>>;
+
+    /// Up to `limit` apps with invitations that are due at `now`, in the order of their ids, after
+    /// this one. What it costs depends on the number of apps, not on that of their e-mails.
+    async fn list_apps_with_due_invitations(
+        &self,
+        now: Timestamp,
+        after: Option<AppId>,
+        limit: usize,
+    ) -> StoreResult<Vec<AppId>>;
+
     /// The number of e-mails that are due at `now`.
     async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64>;
+
+    /// Up to `limit` e-mails that were made before a time and are due at `now` or wait for another
+    /// attempt, in the order of their ids, after this one.
+    async fn list_waiting_mails(
+        &self,
+        made_before: Timestamp,
+        now: Timestamp,
+        after: Option<MailId>,
+        limit: usize,
+    ) -> StoreResult<Vec<MailRow>>;
 
     async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>>;
 
@@ -32,6 +59,9 @@ pub trait MailStore: Send + Sync + 'static {
 
     /// The e-mails of a user about a flow, or about none, in the order of their ids.
     async fn list_mails_to(&self, user: UserId, flow: Option<FlowId>) -> StoreResult<Vec<MailRow>>;
+
+    /// The newest e-mails to a user, whatever they are about, newest first.
+    async fn list_newest_mails_to(&self, user: UserId, limit: usize) -> StoreResult<Vec<MailRow>>;
 
     /// Since when e-mails and webhooks of this store wait, because it is a copy; absent if they are
     /// sent. It belongs to the store and not to its records: a copy of it does not have it.

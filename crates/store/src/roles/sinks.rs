@@ -12,6 +12,9 @@ pub trait SinkStore: Send + Sync + 'static {
     /// Returns false if another worker has it.
     async fn lease_sink(&self, lease: SinkLease) -> StoreResult<bool>;
 
+    /// The names of the sinks that have positions, in order.
+    async fn list_sinks(&self) -> StoreResult<Vec<String>>;
+
     /// The positions of a sink, ordered by app.
     async fn list_sink_positions(&self, sink: &str) -> StoreResult<Vec<SinkPositionRow>>;
 

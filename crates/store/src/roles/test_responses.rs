@@ -1,7 +1,8 @@
 //! Test responses, as one role of the store. [`crate::AdminStore::apply`] writes them.
 
 use async_trait::async_trait;
-use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::id::{AppId, FlowId, FormKey};
+use sluice_flow::time::Timestamp;
 
 use crate::{StoreResult, TestCursor, TestResponseRow};
 
@@ -17,4 +18,13 @@ pub trait TestResponseStore: Send + Sync + 'static {
         after: Option<TestCursor>,
         limit: usize,
     ) -> StoreResult<Vec<TestResponseRow>>;
+
+    /// The keys of up to `limit` test responses that were received before a time, in one app or in
+    /// all, oldest first.
+    async fn list_old_tests(
+        &self,
+        app: Option<AppId>,
+        before: Timestamp,
+        limit: usize,
+    ) -> StoreResult<Vec<(AppId, FlowId, FormKey)>>;
 }

@@ -66,6 +66,7 @@ pub(super) fn change(
             Write::DeleteResponse(_) | Write::DeleteAsset(..) => true,
             // Those beyond the newest make room. Nobody asked to have them erased.
             Write::Test(TestWrite::Add { .. }) => false,
+            Write::Test(TestWrite::Expire { forms, .. }) => !forms.is_empty(),
             Write::Test(_) => connection.changes() > 0,
             _ => false,
         };

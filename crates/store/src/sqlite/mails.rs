@@ -6,7 +6,7 @@ use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
 use sluice_flow::time::Timestamp;
 
 use super::SqliteStore;
-use super::codec::{self, MAIL, bytes};
+use super::codec::{self, MAIL, ReadCells as _, bytes};
 use super::read::{limit, many, one};
 use super::transaction::TransactionError;
 use crate::{
@@ -24,10 +24,7 @@ impl MailStore for SqliteStore {
         now: Timestamp,
         rows: usize,
     ) -> StoreResult<Vec<MailRow>> {
-        let kind = match lane {
-            MailLane::Passwords => "kind = 'password'",
-            MailLane::Bulk => "kind <> 'password'",
-        };
+        let kind = lane.condition();
         let sql = format!(
             "SELECT {MAIL} FROM mails WHERE {kind} AND next_at <= ?1 \
              ORDER BY next_at, mail_id LIMIT ?2"
@@ -38,12 +35,73 @@ impl MailStore for SqliteStore {
         self.readers.read(read).await
     }
 
+    async fn list_due_invitations(
+        &self,
+        app: AppId,
+        now: Timestamp,
+        rows: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE app_id = ?1 AND kind = 'invitation' AND next_at <= ?2 \
+             ORDER BY next_at, mail_id LIMIT ?3"
+        );
+        let read = move |it: &Connection| {
+            many(it, &sql, params![bytes!(app), now.as_millis(), limit(rows)], codec::mail)
+        };
+        self.readers.read(read).await
+    }
+
+    async fn list_apps_with_due_invitations(
+        &self,
+        now: Timestamp,
+        after: Option<AppId>,
+        rows: usize,
+    ) -> StoreResult<Vec<AppId>> {
+        // From app to app, by the index: each has one or many e-mails.
+        let sql = "WITH RECURSIVE waiting(app_id) AS ( \
+             SELECT min(app_id) FROM mails \
+             WHERE kind = 'invitation' AND next_at IS NOT NULL AND app_id > ?1 \
+             UNION ALL SELECT (SELECT min(next.app_id) FROM mails AS next \
+             WHERE next.kind = 'invitation' AND next.next_at IS NOT NULL \
+             AND next.app_id > waiting.app_id) FROM waiting WHERE waiting.app_id IS NOT NULL) \
+             SELECT app_id FROM waiting WHERE app_id IS NOT NULL AND EXISTS (SELECT 1 FROM mails \
+             WHERE mails.app_id = waiting.app_id AND mails.kind = 'invitation' \
+             AND mails.next_at <= ?2) LIMIT ?3";
+        let after = after.map_or(NO_APP, |app| bytes!(app));
+        let read = move |it: &Connection| {
+            many(it, sql, params![after, now.as_millis(), limit(rows)], |cells| {
+                cells.id(AppId::from_uuid)
+            })
+        };
+        self.readers.read(read).await
+    }
+
     async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64> {
         let read = move |it: &Connection| {
             let sql = "SELECT count(*) FROM mails WHERE next_at <= ?1";
             it.prepare_cached(sql)?.query_row([now.as_millis()], |row| row.get::<_, i64>(0))
         };
         Ok(self.readers.read(read).await?.unsigned_abs())
+    }
+
+    async fn list_waiting_mails(
+        &self,
+        made_before: Timestamp,
+        now: Timestamp,
+        after: Option<MailId>,
+        rows: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE mail_id > ?1 AND created_at < ?2 \
+             AND next_at IS NOT NULL AND (next_at <= ?3 OR attempts > 0) \
+             ORDER BY mail_id LIMIT ?4"
+        );
+        let after = after.map_or(NO_APP, |id| bytes!(id));
+        let times = (made_before.as_millis(), now.as_millis());
+        let read = move |it: &Connection| {
+            many(it, &sql, params![after, times.0, times.1, limit(rows)], codec::mail)
+        };
+        self.readers.read(read).await
     }
 
     async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
@@ -66,6 +124,16 @@ impl MailStore for SqliteStore {
         );
         let flow = flow.map(|flow| bytes!(flow));
         self.readers.read(move |it| many(it, &sql, params![bytes!(user), flow], codec::mail)).await
+    }
+
+    async fn list_newest_mails_to(&self, user: UserId, rows: usize) -> StoreResult<Vec<MailRow>> {
+        let sql = format!(
+            "SELECT {MAIL} FROM mails WHERE user_id = ?1 \
+             ORDER BY created_at DESC, mail_id DESC LIMIT ?2"
+        );
+        let read =
+            move |it: &Connection| many(it, &sql, params![bytes!(user), limit(rows)], codec::mail);
+        self.readers.read(read).await
     }
 
     async fn outbound_held_at(&self) -> StoreResult<Option<Timestamp>> {
@@ -153,6 +221,14 @@ pub(super) fn change(
                  AND attempts = 0 AND ended IS NULL";
             let times = (from.as_millis(), to.as_millis());
             let params = params![bytes!(app_id), bytes!(flow_id), times.0, times.1];
+            connection.prepare_cached(sql)?.execute(params)?;
+        }
+        MailWrite::Reopen { app_id, flow_id, at } => {
+            let sql = "UPDATE mails SET next_at = ?3, revision = revision + 1, \
+                 ended = CASE WHEN ?3 IS NULL THEN 'stopped' END \
+                 WHERE app_id = ?1 AND flow_id = ?2 AND kind = 'invitation' AND ended = 'closed'";
+            let at = at.map(Timestamp::as_millis);
+            let params = params![bytes!(app_id), bytes!(flow_id), at];
             connection.prepare_cached(sql)?.execute(params)?;
         }
         MailWrite::Remove(app, mail) => {

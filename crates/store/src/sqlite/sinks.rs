@@ -15,6 +15,11 @@ impl SinkStore for SqliteStore {
         self.writer.run(move |it| take(it, &lease)).await
     }
 
+    async fn list_sinks(&self) -> StoreResult<Vec<String>> {
+        let sql = "SELECT DISTINCT sink FROM sink_positions ORDER BY sink";
+        self.readers.read(move |it| many(it, sql, [], |cells| cells.take())).await
+    }
+
     async fn list_sink_positions(&self, sink: &str) -> StoreResult<Vec<SinkPositionRow>> {
         let sink = sink.to_owned();
         let sql =

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, params};
-use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::id::{AppId, FlowId, FormKey};
+use sluice_flow::time::Timestamp;
 
 use super::SqliteStore;
-use super::codec::{self, TEST_RESPONSE, bytes};
+use super::codec::{self, ReadCells as _, TEST_RESPONSE, bytes};
 use super::read::{limit, many};
 use crate::{StoreResult, TestCursor, TestResponseRow, TestResponseStore, TestWrite};
 
@@ -19,6 +20,30 @@ impl TestResponseStore for SqliteStore {
         limit: usize,
     ) -> StoreResult<Vec<TestResponseRow>> {
         self.readers.read(move |it| newest(it, app, flow, after, limit)).await
+    }
+
+    async fn list_old_tests(
+        &self,
+        app: Option<AppId>,
+        before: Timestamp,
+        rows: usize,
+    ) -> StoreResult<Vec<(AppId, FlowId, FormKey)>> {
+        let of_app = if app.is_some() { "app_id = ?3" } else { "?3 IS NULL" };
+        let sql = format!(
+            "SELECT app_id, flow_id, form_key FROM test_responses \
+             WHERE received_at < ?1 AND {of_app} ORDER BY received_at LIMIT ?2"
+        );
+        let app = app.map(|app| bytes!(app));
+        let read = move |it: &Connection| {
+            many(it, &sql, params![before.as_millis(), limit(rows), app], |cells| {
+                Ok((
+                    cells.id(AppId::from_uuid)?,
+                    cells.id(FlowId::from_uuid)?,
+                    cells.id(FormKey::from_uuid)?,
+                ))
+            })
+        };
+        self.readers.read(read).await
     }
 }
 
@@ -58,12 +83,16 @@ pub(super) fn change(connection: &Connection, write: &TestWrite) -> Result<()> {
         TestWrite::RemoveAll(app, flow) => connection
             .prepare_cached("DELETE FROM test_responses WHERE app_id = ?1 AND flow_id = ?2")?
             .execute(params![bytes!(app), bytes!(flow)]),
-        TestWrite::Expire { app_id: None, before } => connection
-            .prepare_cached("DELETE FROM test_responses WHERE received_at < ?1")?
-            .execute([before.as_millis()]),
-        TestWrite::Expire { app_id: Some(app), before } => connection
-            .prepare_cached("DELETE FROM test_responses WHERE app_id = ?1 AND received_at < ?2")?
-            .execute(params![bytes!(app), before.as_millis()]),
+        TestWrite::Expire { app_id, before, forms } => {
+            let sql = "DELETE FROM test_responses WHERE app_id = ?1 AND flow_id = ?2 \
+                 AND form_key = ?3 AND received_at < ?4";
+            let mut statement = connection.prepare_cached(sql)?;
+            forms.iter().try_fold(0, |count, (flow, form)| {
+                let ids = (bytes!(app_id), bytes!(flow), bytes!(form));
+                let params = params![ids.0, ids.1, ids.2, before.as_millis()];
+                Ok(count + statement.execute(params)?)
+            })
+        }
     }
     .map(|_| ())
 }

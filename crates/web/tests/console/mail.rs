@@ -171,3 +171,31 @@ async fn a_copy_shows_what_is_held_and_resumes() {
     assert_eq!(resumed.to(), format!("{page}?done=resumed"));
     assert!(!root.get(page).await.ok().contains("are held"));
 }
+
+#[tokio::test]
+async fn every_page_says_that_nothing_is_sent_to_those_who_may_decide() {
+    let site = Site::held().await;
+    let app = site.app("Hotel").await;
+    let (flow, _) = site.flow(app, definition("Visit")).await;
+    let (root, owner) = (site.root().await, site.signed_in(Some(app), Role::Owner).await);
+    for path in [
+        format!("/console/apps/{app}"),
+        format!("/console/flows/{flow}/edit"),
+        format!("/console/flows/{flow}/share"),
+        format!("/console/flows/{flow}/responses"),
+        format!("/console/apps/{app}/settings"),
+        "/console/settings/apps".to_owned(),
+        "/console/settings/mail".to_owned(),
+    ] {
+        let page = root.get(&path).await.ok();
+        assert!(page.contains("Nothing is sent.") && page.contains("held since"), "{path}");
+        assert!(page.contains("href=\"/console/settings/mail\""), "{path}");
+        if !path.ends_with("/mail") {
+            let page = owner.get(&path).await.ok();
+            assert!(!page.contains("Nothing is sent."), "{path}");
+        }
+    }
+    root.post("/console/settings/mail/resume", &[("waiting", "send")]).await;
+    let page = root.get(&format!("/console/apps/{app}")).await.ok();
+    assert!(!page.contains("Nothing is sent."), "{page}");
+}

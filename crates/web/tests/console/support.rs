@@ -19,7 +19,7 @@ use sluice_engine::{Actor, Engine, NewFlow, NewToken, Options, Receipt};
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, UserId};
 use sluice_flow::time::Timestamp;
-use sluice_store::Store;
+use sluice_store::{At, Store, Write};
 use sluice_web::{App, AppOptions, ConsoleOptions, KeyFetcher, OutboundPolicy};
 use tower::ServiceExt as _;
 
@@ -109,19 +109,32 @@ impl Site {
         let transport = Arc::clone(&inbox) as Arc<dyn Transport>;
         let mail = MailOptions { transport, per_minute: 1_000, interval: None };
         let console = ConsoleOptions { sign_ins_per_minute: 0, ..ConsoleOptions::default() };
-        (Self::with_options(console, Some(mail)).await, inbox)
+        (Self::with_options(console, Some(mail), false).await, inbox)
+    }
+
+    /// A copy, which sends nothing.
+    pub(crate) async fn held() -> Self {
+        Self::with_options(ConsoleOptions::default(), None, true).await
     }
 
     pub(crate) async fn with(console: ConsoleOptions) -> Self {
-        Self::with_options(console, None).await
+        Self::with_options(console, None, false).await
     }
 
-    async fn with_options(console: ConsoleOptions, mail: Option<MailOptions>) -> Self {
+    async fn with_options(
+        console: ConsoleOptions,
+        mail: Option<MailOptions>,
+        is_held: bool,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let faults = FaultyStore::new(crate::shop::either::open(folder.path()).await);
         let faults = Arc::new(faults);
         let store = Arc::clone(&faults) as Arc<dyn Store>;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
+        if is_held {
+            let held = Write::HoldOutbound(Some(Timestamp::from_millis(START)));
+            store.apply(At::Instance, vec![held].into()).await.unwrap();
+        }
         let options = Options {
             admin_token: Some(ROOT.to_owned()),
             master_keys: Some(Arc::new(vec![MasterKey::random()])),

@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Alle Antworten öffnen",
     notice_reason: "Sie erhalten diese E-Mail, weil Sie Benachrichtigungen zu dieser Umfrage gewählt haben.",
     notice_stop: "Diese Benachrichtigungen beenden",
+    endpoint_subject: "Webhook-Endpunkt deaktiviert: {name}",
+    endpoint_disabled: "Der Webhook-Endpunkt auf {host} wurde deaktiviert.",
+    endpoint_gone: "Der Empfänger hat mit dem Status 410 geantwortet. Das bedeutet, dass er nichts mehr erhalten möchte.",
+    endpoint_failing: "Seit fünf Tagen war keine Zustellung erfolgreich.",
+    endpoint_next: "Was ab jetzt geschieht, bleibt im Ereignisprotokoll. Wenn Sie den Endpunkt wieder aktivieren, fährt er dort fort, wo er aufgehört hat. Fehlgeschlagene Zustellungen können dort erneut gesendet werden.",
+    endpoint_open: "Endpunkt öffnen",
+    endpoint_reason: "Sie erhalten diese E-Mail, weil Sie diese App verwalten.",
 };

@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Open all responses",
     notice_reason: "You receive this e-mail because you chose notices of this flow.",
     notice_stop: "Stop these notices",
+    endpoint_subject: "Webhook endpoint disabled: {name}",
+    endpoint_disabled: "The webhook endpoint at {host} was disabled.",
+    endpoint_gone: "Its receiver answered with status 410, which means that it wants nothing more.",
+    endpoint_failing: "No delivery to it has succeeded for five days.",
+    endpoint_next: "What happens from now on stays in the event log. If you enable the endpoint again, it continues where it ended. Deliveries that have failed can be sent again there.",
+    endpoint_open: "Open the endpoint",
+    endpoint_reason: "You receive this e-mail because you administer this app.",
 };

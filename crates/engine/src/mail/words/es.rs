@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Abrir todas las respuestas",
     notice_reason: "Recibe este correo porque activó los avisos de este cuestionario.",
     notice_stop: "Dejar de recibir estos avisos",
+    endpoint_subject: "Endpoint de webhook desactivado: {name}",
+    endpoint_disabled: "Se ha desactivado el endpoint de webhook en {host}.",
+    endpoint_gone: "El receptor respondió con el estado 410, lo que significa que no quiere recibir nada más.",
+    endpoint_failing: "Ninguna entrega se ha completado desde hace cinco días.",
+    endpoint_next: "Lo que ocurra a partir de ahora queda en el registro de eventos. Si vuelve a activar el endpoint, continuará donde se detuvo. Allí puede reenviar las entregas fallidas.",
+    endpoint_open: "Abrir el endpoint",
+    endpoint_reason: "Recibe este correo porque administra esta aplicación.",
 };

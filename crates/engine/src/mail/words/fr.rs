@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Ouvrir toutes les réponses",
     notice_reason: "Vous recevez cet e-mail parce que vous avez activé les notifications de ce questionnaire.",
     notice_stop: "Arrêter ces notifications",
+    endpoint_subject: "Point de terminaison de webhook désactivé : {name}",
+    endpoint_disabled: "Le point de terminaison de webhook sur {host} a été désactivé.",
+    endpoint_gone: "Le destinataire a répondu avec le statut 410, ce qui signifie qu’il ne veut plus rien recevoir.",
+    endpoint_failing: "Aucune livraison n’a abouti depuis cinq jours.",
+    endpoint_next: "Ce qui se produit désormais reste dans le journal des événements. Si vous réactivez le point de terminaison, il reprend là où il s’est arrêté. Les livraisons échouées peuvent y être renvoyées.",
+    endpoint_open: "Ouvrir le point de terminaison",
+    endpoint_reason: "Vous recevez cet e-mail parce que vous administrez cette application.",
 };

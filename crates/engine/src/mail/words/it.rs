@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Apri tutte le risposte",
     notice_reason: "Riceve questa e-mail perché ha attivato gli avvisi di questo questionario.",
     notice_stop: "Disattiva questi avvisi",
+    endpoint_subject: "Endpoint webhook disattivato: {name}",
+    endpoint_disabled: "L’endpoint webhook su {host} è stato disattivato.",
+    endpoint_gone: "Il destinatario ha risposto con lo stato 410, cioè non vuole ricevere altro.",
+    endpoint_failing: "Da cinque giorni nessuna consegna è riuscita.",
+    endpoint_next: "Ciò che accade da ora resta nel registro degli eventi. Se riattiva l’endpoint, riprende da dove si è fermato. Lì si possono inviare di nuovo le consegne non riuscite.",
+    endpoint_open: "Apri l’endpoint",
+    endpoint_reason: "Riceve questa e-mail perché amministra questa app.",
 };

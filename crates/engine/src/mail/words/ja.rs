@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "すべての回答を開く",
     notice_reason: "このメールは、このアンケートの通知を設定されたため送信されました。",
     notice_stop: "この通知を停止する",
+    endpoint_subject: "Webhook エンドポイントが無効になりました: {name}",
+    endpoint_disabled: "{host} の Webhook エンドポイントが無効になりました。",
+    endpoint_gone: "受信側がステータス 410 を返しました。これ以上の受信を望まないことを意味します。",
+    endpoint_failing: "5 日間、一度も配信に成功していません。",
+    endpoint_next: "今後の出来事はイベントログに残ります。エンドポイントを再び有効にすると、止まったところから再開します。失敗した配信はそこから再送信できます。",
+    endpoint_open: "エンドポイントを開く",
+    endpoint_reason: "このメールは、このアプリを管理されているため送信されました。",
 };

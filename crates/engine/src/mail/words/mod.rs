@@ -54,6 +54,15 @@ pub(super) struct Words {
     pub(super) notice_all: &'static str,
     pub(super) notice_reason: &'static str,
     pub(super) notice_stop: &'static str,
+    /// With `{name}`.
+    pub(super) endpoint_subject: &'static str,
+    /// With `{host}`.
+    pub(super) endpoint_disabled: &'static str,
+    pub(super) endpoint_gone: &'static str,
+    pub(super) endpoint_failing: &'static str,
+    pub(super) endpoint_next: &'static str,
+    pub(super) endpoint_open: &'static str,
+    pub(super) endpoint_reason: &'static str,
 }
 
 const ALL: [&Words; 12] = [
@@ -70,6 +79,13 @@ const ALL: [&Words; 12] = [
     &tr::WORDS,
     &zh_hans::WORDS,
 ];
+
+/// The language of e-mails to somebody who wants this one: the first of a browser, for example. Only
+/// this is stored, not what the browser sent.
+pub(crate) fn chosen_language(wanted: &str) -> &'static str {
+    let tag = locale::repaired(wanted);
+    tag.map_or(en::WORDS.language, |tag| Words::for_language(&tag).language)
+}
 
 impl Words {
     pub(super) fn english() -> &'static Self {
@@ -110,6 +126,8 @@ mod tests {
                 (words.reset_text, "{url}"),
                 (words.notice_response, "{time}"),
                 (words.notice_more.other, "{n}"),
+                (words.endpoint_subject, "{name}"),
+                (words.endpoint_disabled, "{host}"),
             ] {
                 assert_eq!(text.matches(name).count(), 1, "{}: {text}", words.language);
                 assert_eq!(text.matches('{').count(), 1, "{}: {text}", words.language);
@@ -121,6 +139,9 @@ mod tests {
             }
             let many = words.notice_subject.other;
             assert!(many.contains("{n}"), "{}: {many}", words.language);
+        }
+        for (wanted, chosen) in [("de-AT", "de"), ("pt_PT", "pt-BR"), ("sv", "en"), ("<x>", "en")] {
+            assert_eq!(chosen_language(wanted), chosen);
         }
         assert_eq!(Words::for_language("pt-PT").language, "pt-BR");
         assert_eq!(Words::for_language("pt-MO").language, "pt-BR");

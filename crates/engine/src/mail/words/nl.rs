@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Alle antwoorden openen",
     notice_reason: "U ontvangt deze e-mail omdat u meldingen van deze vragenlijst hebt gekozen.",
     notice_stop: "Deze meldingen stoppen",
+    endpoint_subject: "Webhook-eindpunt uitgeschakeld: {name}",
+    endpoint_disabled: "Het webhook-eindpunt op {host} is uitgeschakeld.",
+    endpoint_gone: "De ontvanger antwoordde met status 410, wat betekent dat hij niets meer wil ontvangen.",
+    endpoint_failing: "Al vijf dagen is geen enkele bezorging gelukt.",
+    endpoint_next: "Wat vanaf nu gebeurt, blijft in het gebeurtenislogboek. Als u het eindpunt weer inschakelt, gaat het verder waar het was gestopt. Mislukte bezorgingen kunnen daar opnieuw worden verzonden.",
+    endpoint_open: "Eindpunt openen",
+    endpoint_reason: "U ontvangt deze e-mail omdat u deze app beheert.",
 };

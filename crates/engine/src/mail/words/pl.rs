@@ -34,4 +34,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Otwórz wszystkie odpowiedzi",
     notice_reason: "Otrzymujesz tę wiadomość, ponieważ masz włączone powiadomienia o tej ankiecie.",
     notice_stop: "Wyłącz te powiadomienia",
+    endpoint_subject: "Punkt końcowy webhooka wyłączony: {name}",
+    endpoint_disabled: "Punkt końcowy webhooka pod adresem {host} został wyłączony.",
+    endpoint_gone: "Odbiorca odpowiedział statusem 410, co oznacza, że nie chce już nic otrzymywać.",
+    endpoint_failing: "Od pięciu dni żadne dostarczenie się nie powiodło.",
+    endpoint_next: "To, co wydarzy się od teraz, pozostaje w dzienniku zdarzeń. Po ponownym włączeniu punkt końcowy zacznie tam, gdzie skończył. Nieudane dostarczenia można tam wysłać ponownie.",
+    endpoint_open: "Otwórz punkt końcowy",
+    endpoint_reason: "Otrzymujesz tę wiadomość, ponieważ administrujesz tą aplikacją.",
 };

@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Abrir todas as respostas",
     notice_reason: "Você recebeu este e-mail porque ativou os avisos deste questionário.",
     notice_stop: "Parar estes avisos",
+    endpoint_subject: "Endpoint de webhook desativado: {name}",
+    endpoint_disabled: "O endpoint de webhook em {host} foi desativado.",
+    endpoint_gone: "O destinatário respondeu com o status 410, o que significa que não quer receber mais nada.",
+    endpoint_failing: "Nenhuma entrega teve sucesso nos últimos cinco dias.",
+    endpoint_next: "O que acontecer a partir de agora fica no registro de eventos. Se você reativar o endpoint, ele continuará de onde parou. Lá é possível reenviar as entregas que falharam.",
+    endpoint_open: "Abrir o endpoint",
+    endpoint_reason: "Você recebeu este e-mail porque administra este aplicativo.",
 };

@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "Tüm yanıtları aç",
     notice_reason: "Bu e-postayı bu anketin bildirimlerini seçtiğiniz için aldınız.",
     notice_stop: "Bu bildirimleri durdur",
+    endpoint_subject: "Webhook uç noktası devre dışı: {name}",
+    endpoint_disabled: "{host} adresindeki webhook uç noktası devre dışı bırakıldı.",
+    endpoint_gone: "Alıcı 410 durumuyla yanıt verdi; bu, artık hiçbir şey almak istemediği anlamına gelir.",
+    endpoint_failing: "Beş gündür hiçbir teslimat başarılı olmadı.",
+    endpoint_next: "Bundan sonra olanlar olay günlüğünde kalır. Uç noktayı yeniden etkinleştirirseniz kaldığı yerden devam eder. Başarısız teslimatlar oradan yeniden gönderilebilir.",
+    endpoint_open: "Uç noktayı aç",
+    endpoint_reason: "Bu e-postayı bu uygulamayı yönettiğiniz için aldınız.",
 };

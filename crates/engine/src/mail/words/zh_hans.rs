@@ -29,4 +29,11 @@ pub(super) const WORDS: Words = Words {
     notice_all: "打开所有回复",
     notice_reason: "您收到这封邮件，是因为您选择了此问卷的通知。",
     notice_stop: "停止这些通知",
+    endpoint_subject: "Webhook 端点已停用：{name}",
+    endpoint_disabled: "{host} 的 Webhook 端点已停用。",
+    endpoint_gone: "接收方返回了状态 410，表示不再需要任何内容。",
+    endpoint_failing: "五天来没有一次投递成功。",
+    endpoint_next: "此后发生的事件会保留在事件日志中。重新启用端点后，它会从停止的地方继续。失败的投递可以在那里重新发送。",
+    endpoint_open: "打开端点",
+    endpoint_reason: "您收到这封邮件，是因为您管理此应用。",
 };

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use sluice_engine::clock::Clock as _;
+use sluice_engine::mail::SendError;
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{Role, Scope};
 use sluice_engine::verify::MasterKey;
 use sluice_engine::webhooks::{SendFuture, WebhookReply, WebhookRequest, WebhookSender};
 use sluice_engine::{EndpointPatch, EndpointState, NewEndpoint, Options};
 use sluice_flow::id::{AppId, EndpointId};
+use sluice_store::MailStore as _;
 
 use super::shop::{Inbox, options};
 use crate::support::{UseCases as _, World, accepted, submission};
@@ -82,6 +85,43 @@ async fn a_disabled_endpoint_is_reported_to_those_who_can_enable_it() {
         assert!(!text.contains("secret-path"), "a path may be a secret");
     }
     assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 0, "once");
+}
+
+#[tokio::test]
+async fn a_sent_e_mail_about_an_endpoint_is_not_kept() {
+    let inbox = Arc::new(Inbox::default());
+    let (world, app, _) = disabled(options(&inbox, 60)).await;
+    let waiting = async || {
+        let now = world.clock.now().plus_seconds(1);
+        world.faults.list_waiting_mails(now, now, None, 100).await.unwrap()
+    };
+    let before = waiting().await;
+    assert_eq!(before.len(), 2);
+    assert!(before.iter().all(|row| row.app_id == Some(app)));
+    inbox.refuse([SendError::Bounced("550 5.1.1".into())]);
+    let done = world.engine.deliver_mails().await.unwrap();
+    assert_eq!((done.sent, done.failed), (1, 1));
+    for row in before {
+        assert_eq!(world.faults.find_mail(row.mail_id).await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_disabled_endpoint_is_reported_in_the_language_of_the_user() {
+    let inbox = Arc::new(Inbox::default());
+    let (world, ..) = disabled(options(&inbox, 60)).await;
+    world.engine.forgot_password("owner@mail.example", Some("de-AT")).await.unwrap();
+    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 3);
+    let mut mails = inbox.take();
+    mails.sort_by(|one, other| (&one.to, &one.subject).cmp(&(&other.to, &other.subject)));
+    let subjects: Vec<&str> = mails.iter().map(|mail| mail.subject.as_str()).collect();
+    let expected = [
+        "Webhook endpoint disabled: Shop",
+        "Legen Sie Ihr Passwort fest",
+        "Webhook-Endpunkt deaktiviert: Shop",
+    ];
+    assert_eq!(subjects, expected);
+    assert!(mails[2].text.contains("Der Webhook-Endpunkt auf hooks.example wurde deaktiviert."));
 }
 
 #[tokio::test]

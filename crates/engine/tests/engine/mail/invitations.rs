@@ -1,6 +1,7 @@
 //! Invitations and their reminders.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_engine::mail::{Delivered, SendError};
 use sluice_engine::rows::{Answers, MailEnd, Scope};
@@ -223,7 +224,7 @@ async fn a_closed_flow_sends_nothing_and_a_scheduled_one_waits() {
     let late = shop.invite(&["bob"]).await;
     shop.pass(DAY_MILLIS);
     assert_eq!(shop.deliver().await.dropped, 1);
-    assert_eq!(shop.status(late[0]).await.unwrap().ended, Some(MailEnd::Stopped));
+    assert_eq!(shop.status(late[0]).await.unwrap().ended, Some(MailEnd::Closed));
 }
 
 #[tokio::test]
@@ -332,7 +333,7 @@ async fn invitations_move_with_the_start_of_their_flow() {
     set(at(1), at(2)).await;
     assert_eq!(shop.deliver().await.dropped, 1);
     assert_eq!(shop.status(late[0]).await.unwrap().sent, 1);
-    assert_eq!(shop.status(over[0]).await.unwrap().ended, Some(MailEnd::Stopped));
+    assert_eq!(shop.status(over[0]).await.unwrap().ended, Some(MailEnd::Closed));
 }
 
 #[tokio::test]
@@ -359,4 +360,124 @@ async fn a_reminder_that_is_chosen_while_an_e_mail_is_sent_is_not_lost() {
     shop.pass(DAY_MILLIS);
     assert_eq!(shop.deliver().await, Delivered::default());
     assert_eq!(shop.status(ids[0]).await.unwrap().next_at, None);
+}
+
+#[tokio::test]
+async fn invitations_wait_while_their_flow_is_closed_and_end_if_it_is_archived() {
+    let shop = Shop::open(60).await;
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    let flow = async || engine.flow(actor, Scope::Write, shop.flow).await.unwrap();
+    let ids = shop.invite(&["ada", "bob"]).await;
+    let close = async || {
+        flow().await.close().await.unwrap();
+        shop.pass(MINUTE_MILLIS);
+        shop.deliver().await;
+    };
+    close().await;
+    for id in &ids {
+        let status = shop.status(*id).await.unwrap();
+        assert_eq!((status.ended, status.next_at), (Some(MailEnd::Closed), None));
+    }
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default());
+    flow().await.reopen(None).await.unwrap();
+    assert_eq!(shop.deliver().await.sent, 2);
+    assert_eq!(shop.inbox.recipients(), [address("ada"), address("bob")]);
+    assert_eq!(shop.status(ids[0]).await.unwrap().ended, None);
+    // A window that is changed opens it as well.
+    let late = shop.invite(&["cai", "dan"]).await;
+    close().await;
+    let open = FlowPatch { live_window: Some(Window::default()), ..FlowPatch::default() };
+    engine.update_flow(actor, shop.flow, &open).await.unwrap();
+    assert_eq!(shop.deliver().await.sent, 2);
+    assert_eq!(shop.status(late[0]).await.unwrap().sent, 1);
+    // And a new version of a flow whose last one was retired.
+    let eve = shop.invite(&["eve"]).await[0];
+    let version = engine.version(actor, Scope::Write, shop.version).await.unwrap();
+    version.retire().await.unwrap();
+    shop.deliver().await;
+    assert_eq!(shop.status(eve).await.unwrap().ended, Some(MailEnd::Closed));
+    engine.version(actor, Scope::Write, shop.version).await.unwrap().republish().await.unwrap();
+    assert_eq!(shop.deliver().await.sent, 1);
+    let last = shop.invite(&["fay"]).await[0];
+    close().await;
+    flow().await.archive().await.unwrap();
+    assert_eq!(shop.status(last).await.unwrap().ended, Some(MailEnd::Stopped));
+}
+
+#[tokio::test]
+async fn a_reply_that_takes_minutes_keeps_the_e_mail_from_other_servers() {
+    let shop = Shop::open(60).await;
+    let slow = Arc::new(Inbox::slow());
+    let other = shop.world.another_with(options(&slow, 60)).await;
+    let ids = shop.invite(&["ada"]).await;
+    let engine = Arc::clone(&other.engine);
+    let sending = tokio::spawn(async move { engine.deliver_mails().await });
+    slow.begun.notified().await;
+    let next_at = async || shop.status(ids[0]).await.unwrap().next_at.unwrap();
+    for _ in 0..3 {
+        let before = next_at().await;
+        shop.pass(2 * MINUTE_MILLIS);
+        while next_at().await == before {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(shop.deliver().await, Delivered::default(), "it belongs to the other server");
+    }
+    // Reminders that are chosen meanwhile apply.
+    let email = InvitationEmail { reminders: 1, reminder_days: 2, ..InvitationEmail::default() };
+    shop.set_email(email).await;
+    let before = next_at().await;
+    shop.pass(2 * MINUTE_MILLIS);
+    while next_at().await == before {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    slow.go_on.notify_one();
+    assert_eq!(sending.await.unwrap().unwrap().sent, 1);
+    let status = shop.status(ids[0]).await.unwrap();
+    assert_eq!((status.sent, status.ended), (1, None));
+    let due = Timestamp::from_millis(START_MILLIS + 2 * DAY_MILLIS);
+    assert_eq!(status.next_at, Some(due));
+    assert_eq!((slow.take().len(), shop.inbox.take().len()), (1, 0));
+}
+
+#[tokio::test]
+async fn an_e_mail_without_a_reply_is_sent_once_more_and_settles() {
+    let shop = Shop::open(60).await;
+    let ids = shop.invite(&["ada", "bob"]).await;
+    shop.inbox.refuse((0..3).map(|_| SendError::Unanswered));
+    let done = shop.deliver().await;
+    assert_eq!((done.failed, done.is_unreachable), (2, false), "the others go on");
+    shop.pass(MINUTE_MILLIS);
+    let done = shop.deliver().await;
+    assert_eq!((done.failed, done.sent), (1, 1));
+    let mut ends = Vec::new();
+    for id in ids {
+        let status = shop.status(id).await.unwrap();
+        ends.push((status.sent, status.ended, status.reply));
+    }
+    ends.sort_by_key(|it| it.0);
+    assert_eq!(ends[0], (0, Some(MailEnd::Failed), Some("no reply".to_owned())));
+    assert_eq!(ends[1], (1, None, None));
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default());
+}
+
+#[tokio::test]
+async fn an_invitation_that_was_tried_moves_with_the_start_of_its_flow() {
+    let shop = Shop::open(60).await;
+    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
+    let ids = shop.invite(&["ada"]).await;
+    shop.inbox.refuse([SendError::Delayed("451".into())]);
+    assert_eq!(shop.deliver().await.failed, 1);
+    let start = |days: i64| Some(Timestamp::from_millis(START_MILLIS + days * DAY_MILLIS));
+    for (days, sent) in [(5, 0), (2, 0)] {
+        let window = Window { starts_at: start(days), ends_at: None };
+        let patch = FlowPatch { live_window: Some(window), ..FlowPatch::default() };
+        engine.update_flow(actor, shop.flow, &patch).await.unwrap();
+        shop.pass(MINUTE_MILLIS);
+        assert_eq!(shop.deliver().await.sent, sent);
+        assert_eq!(shop.status(ids[0]).await.unwrap().next_at, start(days));
+    }
+    shop.pass(2 * DAY_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
 }

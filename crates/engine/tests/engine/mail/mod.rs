@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod invitations;
+mod lanes;
 mod outbound;
 mod shop;
 mod users;

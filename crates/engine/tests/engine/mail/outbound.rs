@@ -3,17 +3,17 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sluice_engine::clock::Clock as _;
 use sluice_engine::mail::{Delivered, NoticeFrequency, SendError};
-use sluice_engine::outbound::{self, Waiting};
+use sluice_engine::outbound::{self, OutboundHold, OutboundState, Waiting};
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{DeliveryState, MailEnd, Role, Scope};
 use sluice_engine::webhooks::{SendFuture, WebhookReply, WebhookRequest, WebhookSender};
 use sluice_engine::{Actor, AdminError, Engine, Grant, NewEndpoint, Options, Store};
 use sluice_flow::id::EndpointId;
-use sluice_flow::time::Timestamp;
 
 use super::shop::{DAY_MILLIS, MINUTE_MILLIS, Shop, address, options};
-use crate::support::{START_MILLIS, UseCases as _, World, accepted, submission};
+use crate::support::{UseCases as _, World, accepted, submission};
 
 /// A receiver that counts requests, and refuses the first one.
 #[derive(Debug, Default)]
@@ -63,9 +63,10 @@ impl Copied {
         until(&original.engine, &shop, || *receiver.0.lock().unwrap() > 0).await;
         original.engine.close().await;
         let invitation = shop.invite(&["ada"]).await[0];
-        let store = Arc::clone(&shop.world.faults) as Arc<dyn Store>;
+        // What is there so far was made before the copy.
+        shop.pass(1);
         if is_marked {
-            let state = outbound::hold(&store, Timestamp::from_millis(START_MILLIS)).await.unwrap();
+            let state = hold(&shop).await;
             assert_eq!((state.deliveries, state.apps_with_endpoints), (1, 1));
         }
         shop.pass(DAY_MILLIS);
@@ -92,6 +93,12 @@ impl Copied {
         assert_eq!(instance.resume_outbound(Waiting::Drop).await.unwrap(), (0, 0));
         resumed
     }
+}
+
+/// Marks the store as a copy that was made now.
+async fn hold(shop: &Shop) -> OutboundState {
+    let store = Arc::clone(&shop.world.faults) as Arc<dyn Store>;
+    outbound::hold(&store, shop.world.clock.now()).await.unwrap()
 }
 
 /// The actor of a user who may read the app.
@@ -131,6 +138,9 @@ async fn a_copy_sends_nothing_and_says_so() {
         let state = instance.outbound().await.unwrap();
         assert_eq!((state.held_at.is_some(), state.is_held_here), (is_marked, hold_outbound));
         assert_eq!((state.mails, state.deliveries), (2, 1));
+        let why = instance.outbound_hold().await.unwrap();
+        let expected = state.held_at.map_or(OutboundHold::Here, OutboundHold::Since);
+        assert_eq!(why, Some(expected));
     }
 }
 
@@ -169,4 +179,67 @@ async fn what_waits_in_a_copy_is_dropped_if_the_operator_says_so() {
     assert_eq!(it.shop.inbox.take()[0].subject, "New response: Feedback");
     let flow = it.copy.engine.flow(&it.reader, Scope::Read, it.shop.flow).await.unwrap();
     assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Soon));
+}
+
+#[tokio::test]
+async fn what_is_made_while_held_is_sent_although_what_waits_is_dropped() {
+    let it = Copied::open(true, false).await;
+    it.work().await;
+    // An invitation, a response with its webhook and notice, and a password link.
+    let invited = it.shop.invite(&["bob"]).await[0];
+    let view = it.copy.view(&it.shop.app).await;
+    accepted(it.copy.submit(&view, &submission(it.shop.version)).await);
+    it.copy.engine.forgot_password(&address("eve"), None).await.unwrap();
+    it.shop.pass(3 * MINUTE_MILLIS);
+    assert_eq!(it.work().await, Delivered::default());
+    assert_eq!(it.resume(Waiting::Drop).await, (2, 1), "only what is older than the hold");
+    until(&it.copy.engine, &it.shop, || it.requests() > 1).await;
+    assert_eq!(it.requests(), 2, "the response that was submitted while held");
+    it.shop.pass(3 * MINUTE_MILLIS);
+    it.work().await;
+    let mut mails = it.shop.inbox.take();
+    mails.sort_by(|one, other| (&one.to, &one.subject).cmp(&(&other.to, &other.subject)));
+    let sent: Vec<_> = mails.iter().map(|it| (it.to.as_str(), it.subject.as_str())).collect();
+    let expected = [
+        ("bob@mail.example", "Invitation: Feedback"),
+        ("eve@mail.example", "New response: Feedback"),
+        ("eve@mail.example", "Set your password"),
+    ];
+    assert_eq!(sent, expected);
+    assert_eq!(it.shop.status(invited).await.unwrap().sent, 1);
+    let dropped = it.shop.status(it.invitation).await.unwrap();
+    assert_eq!((dropped.sent, dropped.ended), (0, Some(MailEnd::Stopped)));
+}
+
+#[tokio::test]
+async fn an_e_mail_that_waits_for_another_attempt_is_dropped_too() {
+    let shop = Shop::open(60).await;
+    let invited = shop.invite(&["ada"]).await[0];
+    shop.inbox.refuse((0..4).map(|_| SendError::Delayed("451".into())));
+    for minutes in [0, 1, 5, 15] {
+        shop.pass(minutes * MINUTE_MILLIS);
+        assert_eq!(shop.deliver().await.failed, 1);
+    }
+    // The next attempt is in an hour.
+    shop.pass(1);
+    hold(&shop).await;
+    let copy = shop.world.another_with(options(&shop.inbox, 60)).await;
+    let instance = copy.engine.instance(&copy.actor).unwrap();
+    assert_eq!(instance.resume_outbound(Waiting::Drop).await.unwrap(), (1, 0));
+    shop.pass(DAY_MILLIS);
+    assert_eq!(copy.engine.deliver_mails().await.unwrap(), Delivered::default());
+    assert_eq!(shop.status(invited).await.unwrap().ended, Some(MailEnd::Stopped));
+    assert!(shop.inbox.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_redelivery_that_was_asked_for_while_held_is_sent() {
+    let it = Copied::open(true, false).await;
+    let app = it.shop.app.row.app_id;
+    let app = it.copy.engine.app(&it.copy.actor, Scope::Admin, app).await.unwrap();
+    let waiting = app.list_deliveries(it.endpoint, None, None, 10).await.unwrap()[0].delivery_id;
+    app.redeliver(it.endpoint, waiting).await.unwrap();
+    assert_eq!(it.resume(Waiting::Drop).await, (2, 0));
+    until(&it.copy.engine, &it.shop, || it.requests() > 1).await;
+    assert_eq!(it.requests(), 2);
 }

@@ -26,6 +26,8 @@ pub(crate) struct Inbox {
     pub(crate) refusals: Mutex<VecDeque<SendError>>,
     /// Never answers.
     pub(crate) hangs: bool,
+    /// Never answers for recipients that start with this, unless it is empty.
+    pub(crate) hangs_for: &'static str,
     /// Answers only after `go_on`.
     pub(crate) is_slow: bool,
     pub(crate) begun: Notify,
@@ -58,7 +60,8 @@ impl Transport for Inbox {
         mail: OutgoingMail,
     ) -> Pin<Box<dyn Future<Output = Result<(), SendError>> + Send + '_>> {
         Box::pin(async move {
-            if self.hangs {
+            let is_stuck = !self.hangs_for.is_empty() && mail.to.starts_with(self.hangs_for);
+            if self.hangs || is_stuck {
                 std::future::pending::<()>().await;
             }
             if self.is_slow {

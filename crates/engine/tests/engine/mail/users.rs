@@ -1,10 +1,12 @@
 //! E-mails to users of the console: password links and notices.
 
 use serde_json::json;
+use sluice_engine::clock::Clock as _;
 use sluice_engine::mail::{Delivered, NoticeFrequency, OutgoingMail, SendError};
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{Role, Scope};
 use sluice_engine::{Actor, AdminError};
+use sluice_store::MailStore as _;
 
 use super::shop::{DAY_MILLIS, MINUTE_MILLIS, Shop, mail_id, options};
 use crate::support::{UseCases as _, World, accepted, submission};
@@ -68,7 +70,7 @@ async fn a_forgotten_password_is_reset_by_e_mail_and_others_learn_nothing() {
 }
 
 /// The actor of a user.
-async fn reader(shop: &Shop) -> Actor {
+pub(crate) async fn reader(shop: &Shop) -> Actor {
     let (engine, actor) = (&shop.world.engine, &shop.world.actor);
     let app_id = Some(shop.app.row.app_id);
     let new = NewUser { role: Role::Viewer, app_id, ..user("eve@mail.example") };
@@ -310,4 +312,49 @@ async fn a_digest_counts_every_response_of_a_busy_day_and_does_not_fall_behind()
     assert!(mail.text.contains("… and 1010 more"));
     shop.pass(DAY_MILLIS);
     assert_eq!(shop.deliver().await, Delivered::default(), "nothing is left for the next day");
+}
+
+#[tokio::test]
+async fn a_waiting_password_e_mail_does_not_survive_the_setting_of_a_password() {
+    for is_tried in [true, false] {
+        let shop = Shop::open(60).await;
+        ann(&shop).await;
+        forgot(&shop.world).await;
+        assert_eq!(shop.deliver().await.sent, 1);
+        let secret = secret_in(&shop.inbox.take()[0]);
+        shop.pass(10 * MINUTE_MILLIS);
+        forgot(&shop.world).await;
+        if is_tried {
+            shop.inbox.refuse([SendError::Delayed("451".into())]);
+            assert_eq!(shop.deliver().await.failed, 1);
+        }
+        let accounts = shop.world.engine.accounts();
+        accounts.set_password_by_link(&secret, "other words to remember", None).await.unwrap();
+        shop.pass(DAY_MILLIS);
+        assert_eq!(shop.deliver().await, Delivered::default());
+        assert!(shop.inbox.take().is_empty());
+        // A new request is answered.
+        forgot(&shop.world).await;
+        assert_eq!(shop.deliver().await.sent, 1);
+    }
+}
+
+#[tokio::test]
+async fn only_the_chosen_language_of_a_browser_is_stored() {
+    let shop = Shop::open(60).await;
+    ann(&shop).await;
+    let header = "<script>de-AT-x-canary";
+    shop.world.engine.forgot_password("ann@mail.example", Some(header)).await.unwrap();
+    let reader = reader(&shop).await;
+    let flow = shop.world.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
+    flow.set_notices(NoticeFrequency::Soon, Some("fr-CA-x-canary")).await.unwrap();
+    shop.pass(DAY_MILLIS);
+    let now = shop.world.clock.now();
+    let rows = shop.world.faults.list_waiting_mails(now, now, None, 100).await.unwrap();
+    let details: Vec<_> = rows.into_iter().filter_map(|row| row.detail).collect();
+    assert_eq!(details.len(), 2);
+    assert!(details.iter().all(|it| !it.contains("canary")), "{details:?}");
+    for language in ["\"language\":\"en\"", "\"language\":\"fr\""] {
+        assert!(details.iter().any(|it| it.contains(language)), "{details:?}");
+    }
 }

@@ -99,6 +99,9 @@ impl SinkStore for FaultyStore {
         self.sink_writes.fetch_add(1, Ordering::Relaxed);
         self.inner.lease_sink(lease).await
     }
+    async fn list_sinks(&self) -> StoreResult<Vec<String>> {
+        self.read().list_sinks().await
+    }
     async fn list_sink_positions(&self, sink: &str) -> StoreResult<Vec<SinkPositionRow>> {
         self.read().list_sink_positions(sink).await
     }

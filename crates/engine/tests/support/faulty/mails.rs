@@ -19,8 +19,36 @@ impl MailStore for FaultyStore {
         self.inner.list_due_mails(lane, now, limit).await
     }
 
+    async fn list_due_invitations(
+        &self,
+        app: AppId,
+        now: Timestamp,
+        limit: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        self.inner.list_due_invitations(app, now, limit).await
+    }
+
+    async fn list_apps_with_due_invitations(
+        &self,
+        now: Timestamp,
+        after: Option<AppId>,
+        limit: usize,
+    ) -> StoreResult<Vec<AppId>> {
+        self.inner.list_apps_with_due_invitations(now, after, limit).await
+    }
+
     async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64> {
         self.read().count_due_mails(now).await
+    }
+
+    async fn list_waiting_mails(
+        &self,
+        made_before: Timestamp,
+        now: Timestamp,
+        after: Option<MailId>,
+        limit: usize,
+    ) -> StoreResult<Vec<MailRow>> {
+        self.read().list_waiting_mails(made_before, now, after, limit).await
     }
 
     async fn find_mail(&self, mail: MailId) -> StoreResult<Option<MailRow>> {
@@ -37,6 +65,10 @@ impl MailStore for FaultyStore {
 
     async fn list_mails_to(&self, user: UserId, flow: Option<FlowId>) -> StoreResult<Vec<MailRow>> {
         self.read().list_mails_to(user, flow).await
+    }
+
+    async fn list_newest_mails_to(&self, user: UserId, limit: usize) -> StoreResult<Vec<MailRow>> {
+        self.read().list_newest_mails_to(user, limit).await
     }
 
     /// Asked in the background as well.

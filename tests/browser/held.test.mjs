@@ -1,0 +1,62 @@
+// The console of a copy, which sends nothing until its operator decides: a banner on every page says so.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+
+import { BINARY, startServer } from "../clients/server.mjs";
+import { agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { openWorld } from "./support/world.mjs";
+
+const SHOTS = process.env.SLUICE_SHOTS;
+const APPEARANCES = [390, 1440].flatMap((width) => ["light", "dark"].map((theme) => ({ theme, width })));
+
+const original = await startServer();
+const { appId } = await original.createApp("Hotel Belvedere");
+const { flowId } = await original.createFlow(appId, "Your stay", { title: "Your stay", questions: [{ id: "nps", type: "nps", prompt: "How likely?" }] });
+const { data: from } = await original.kill();
+const folder = await mkdtemp(join(tmpdir(), "sluice-held-"));
+const data = join(folder, "copy");
+await mkdir(data);
+await promisify(execFile)(BINARY, ["move", "--from", `sqlite:${from}/sluice.db`, "--to", `sqlite:${data}/sluice.db`]);
+await copyFile(join(from, "master.key"), join(data, "master.key"));
+const world = await openWorld({ data });
+after(async () => {
+  await world.close();
+  for (const path of [from, folder]) await rm(path, { recursive: true, force: true });
+});
+
+const desk = await atDesk(world);
+const banner = (page) => page.getByRole("note", { name: "Nothing is sent" });
+
+test("every page says that nothing is sent, since when, and how to resume", async () => {
+  for (const appearance of APPEARANCES) {
+    for (const path of [`/console/apps/${appId}`, `/console/flows/${flowId}/edit`, `/console/flows/${flowId}/responses`, "/console/settings/mail"]) {
+      const page = await desk.open(path, appearance);
+      const what = `held ${path.split("/").at(-1).replace(appId, "flows")} ${appearance.theme} ${appearance.width}`;
+      const text = await banner(page).innerText();
+      assert.match(text, /^Nothing is sent\. E-mails and webhooks are held since .+, because this database was restored or moved/, what);
+      assert.match(text, /sluice outbound resume/, what);
+      await checkAccess(page, what);
+      await checkFits(page, what);
+      if (SHOTS) await page.screenshot({ path: `${SHOTS}/${what.replaceAll(" ", "-")}.png` });
+      await page.context().close();
+    }
+  }
+});
+
+test("the banner leads to the decision, and is gone after it", async () => {
+  const page = await desk.open(`/console/flows/${flowId}/share`);
+  await banner(page).getByRole("link", { name: "Decide what happens to what waits" }).click();
+  await page.getByRole("heading", { name: "E-mails and webhooks are held" }).waitFor();
+  await page.getByRole("button", { name: "Drop what waits" }).click();
+  await agree(page);
+  await page.waitForURL(/done=resumed/);
+  assert.equal(await banner(page).count(), 0);
+  await page.goto(world.address(`/console/apps/${appId}`));
+  assert.equal(await banner(page).count(), 0);
+});
