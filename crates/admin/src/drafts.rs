@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderValue, header};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_engine::Engine;
 use sluice_engine::rows::Scope;
 use sluice_flow::id::{FlowId, FlowVersionId};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::reply::{self, BodyErrors, CommonErrors, FaultOut, Problem, Reply};
-use super::request::{Body, IfMatch, PathParam};
+use super::request::{Body, PathParam, Query};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(get, put))
@@ -32,8 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 struct Draft {
     #[schema(value_type = String)]
     flow_version_id: FlowVersionId,
-    /// Identifies exactly this draft: `If-Match` of the next save, or of the publish. Also in the
-    /// header `ETag`.
+    /// Identifies exactly this draft: `draftTag` of the next save, or of the publish.
     tag: String,
     /// As it was sent.
     #[schema(value_type = Object)]
@@ -51,6 +49,15 @@ impl From<sluice_engine::Draft> for Draft {
             faults: draft.faults.into_iter().map(FaultOut::from).collect(),
         }
     }
+}
+
+/// The draft that a change is based on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SeenDraft {
+    /// The `draftTag` of the flow, or the `tag` of its draft, as it was read.
+    pub(super) draft_tag: Option<String>,
 }
 
 /// Read the draft
@@ -71,19 +78,20 @@ async fn get(
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
 ) -> Reply {
-    tagged(engine.flow(&actor, Scope::Read, flow).await?.draft().await?)
+    let draft = engine.flow(&actor, Scope::Read, flow).await?.draft().await?;
+    reply::ok(Draft::from(draft))
 }
 
 /// Save the draft
 ///
 /// The body is a definition (`/schemas/definition.json`). It may still have faults: they are
 /// returned, and only publishing requires that there are none. After a publish this opens a new
-/// draft. With `If-Match` it is saved only if the flow's `draftTag` is still this one; without it,
-/// whatever is there is replaced.
+/// draft. With `draftTag` it is saved only if the flow still has this one; without it, whatever is
+/// there is replaced.
 #[utoipa::path(
     put, path = "/flows/{flowId}/draft", operation_id = "putDraft", tag = "Drafts",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path), ("If-Match" = Option<String>, Header, description = "The flow's `draftTag`, in quotes")),
+    params(("flowId" = String, Path), SeenDraft),
     request_body(content = Object, description = "A definition", example = json!({
         "title": "How are we doing?",
         "questions": [
@@ -94,7 +102,7 @@ async fn get(
     responses(
         (status = 200, description = "The draft", body = Draft),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`flow_archived`; `draft_changed`: the tag in `If-Match` is not the current one", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`flow_archived`; `draft_changed`: the `draftTag` is not the current one", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -102,20 +110,13 @@ async fn put(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
-    IfMatch(seen): IfMatch,
+    Query(seen): Query<SeenDraft>,
     Body(definition): Body<Value>,
 ) -> Reply {
     let flow = engine.flow(&actor, Scope::Write, flow).await?;
-    tagged(match seen {
+    let draft = match seen.draft_tag {
         Some(tag) => flow.put_draft_seen(definition, &tag).await?,
         None => flow.put_draft(definition).await?,
-    })
-}
-
-/// The draft, with its tag as `ETag`.
-fn tagged(draft: sluice_engine::Draft) -> Reply {
-    let tag = format!("\"{}\"", draft.tag);
-    let mut reply = reply::ok(Draft::from(draft))?;
-    reply.headers_mut().extend(HeaderValue::from_str(&tag).ok().map(|tag| (header::ETAG, tag)));
-    Ok(reply)
+    };
+    reply::ok(Draft::from(draft))
 }

@@ -61,21 +61,6 @@ impl<T: PathId, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
     }
 }
 
-/// The tag in `If-Match`, without its quotes. `*` is no condition, since there is always something
-/// to replace.
-pub(super) struct IfMatch(pub(super) Option<String>);
-
-impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
-    type Rejection = Refused;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        let Some(sent) = parts.headers.get(header::IF_MATCH) else { return Ok(Self(None)) };
-        // Whatever cannot be read is no current tag.
-        let tag = sent.to_str().unwrap_or_default().trim();
-        Ok(Self((tag != "*").then(|| tag.trim_matches('"').to_owned())))
-    }
-}
-
 /// A JSON body, read as `T` or refused with all faults.
 pub(super) struct Body<T>(pub(super) T);
 

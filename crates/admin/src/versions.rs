@@ -17,9 +17,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
+use super::drafts::SeenDraft;
 use super::page::{List, PageQuery};
 use super::reply::{self, BodyErrors, CommonErrors, FaultOut, Problem, QueryErrors, Reply};
-use super::request::{IfMatch, NoBody, PathParam, Query};
+use super::request::{NoBody, PathParam, Query};
 use super::schema::stored;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -164,16 +165,16 @@ impl Version {
 ///
 /// Checks it and freezes it as the flow's next version, under the draft's `flowVersionId`. The
 /// previous version accepts responses until its grace window ends. A draft with faults is not
-/// published: 422 with every fault and its JSON Pointer into the definition. With `If-Match` it is
-/// published only if the draft still has this tag.
+/// published: 422 with every fault and its JSON Pointer into the definition. With
+/// `draftTag` it is published only if the draft still has this tag.
 #[utoipa::path(
     post, path = "/flows/{flowId}/publish", operation_id = "publishFlow", tag = "Versions",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path), ("If-Match" = Option<String>, Header, description = "The `tag` of the draft, in quotes")),
+    params(("flowId" = String, Path), SeenDraft),
     responses(
         (status = 200, description = "The new version", body = Published),
         (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`nothing_to_publish`, `flow_archived`; `draft_changed`: the tag in `If-Match` is not the current one", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`nothing_to_publish`, `flow_archived`; `draft_changed`: the `draftTag` is not the current one", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
         (status = 422, description = "`invalid`: the draft's faults, each in `errors`; or a body that is not empty", body = Problem, content_type = "application/problem+json"),
     ),
@@ -182,11 +183,11 @@ async fn publish(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
-    IfMatch(seen): IfMatch,
+    Query(seen): Query<SeenDraft>,
     _: NoBody,
 ) -> Reply {
     let flow = engine.flow(&actor, Scope::Write, flow).await?;
-    reply::ok(Published::from(match seen {
+    reply::ok(Published::from(match seen.draft_tag {
         Some(tag) => flow.publish_seen(&tag).await?,
         None => flow.publish().await?,
     }))

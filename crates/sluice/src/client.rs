@@ -113,14 +113,12 @@ impl Server {
         body: &Value,
         tag: &str,
     ) -> Result<Value, CallError> {
-        let request = self.request(Method::PUT, path).json(body);
-        self.reply_to(request.header("if-match", format!("\"{tag}\""))).await
+        self.call(Method::PUT, path, &[("draftTag", tag.to_owned())], Some(body)).await
     }
 
     /// A POST without a body, if the draft of the flow still has this tag.
     pub(crate) async fn post_if(&self, path: &str, tag: &str) -> Result<Value, CallError> {
-        let request = self.request(Method::POST, path);
-        self.reply_to(request.header("if-match", format!("\"{tag}\""))).await
+        self.call(Method::POST, path, &[("draftTag", tag.to_owned())], None).await
     }
 
     pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Value, CallError> {
