@@ -36,6 +36,7 @@ const PAGES_ELSEWHERE = {
 const ELSEWHERE = [
   ["api", '"code":"invalid"', "tests/clients/guides.test.mjs"],
   ["api", '"closeAfter":200', "tests/clients/guides.test.mjs"],
+  ["api", "If-Match", "crates/web/tests/admin/etags.rs"],
   ["backup", "SLUICE_BACKUP_PASSPHRASE", "crates/sluice/tests/cli/backup.rs"],
   ["backup", "sluice restore /backup/full.gz", "crates/sluice/tests/cli/backup.rs"],
   ["backup", "--since /backup/full.gz", "crates/sluice/tests/cli/backup.rs"],
