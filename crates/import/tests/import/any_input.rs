@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sluice_flow::definition;
+use sluice_import::responses::{FileKind, Goal, Mapping, Plan, Rows};
 use sluice_import::{FORMATS, import};
 
 /// Words that the formats look for, so that generated files reach their code.
@@ -164,6 +165,36 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Reads rows of every kind, and makes submissions of them.
+fn check_rows(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let choice = json!([{"id": "a", "label": "A"}, {"id": "b", "label": "B, or c"}]);
+    let definition = definition::check(&json!({"title": "t", "questions": [
+        {"id": "a", "type": "multipleChoice", "prompt": "Many", "options": choice, "allowOther": true},
+        {"id": "b", "type": "matrix", "prompt": "Grid", "rows": choice, "columns": choice},
+        {"id": "value", "type": "date", "prompt": "Day"},
+        {"id": "is", "type": "consent", "prompt": "Agree"},
+    ]}))
+    .unwrap();
+    let goal = Goal { definition: &definition, flow_id: "fl", flow_version_id: "fv" };
+    for kind in [FileKind::Csv, FileKind::Jsonl] {
+        let Ok(rows) = Rows::new(kind, bytes, b',') else { continue };
+        let header = rows.names().to_vec();
+        let rows: Vec<_> = rows.filter_map(Result::ok).collect();
+        let named = rows.iter().flat_map(|row| row.cells.keys().cloned());
+        let names: Vec<String> = header.into_iter().chain(named).collect();
+        let mut plan = Plan::new(goal, &names, Mapping::default(), false);
+        let mut keys = std::collections::HashSet::new();
+        for row in &rows {
+            if let Ok(submission) = plan.submission(row, "4") {
+                let key = submission["idempotencyKey"].as_str().unwrap().to_owned();
+                let of_id = submission["metadata"]["tags"].get("import.id").is_some();
+                prop_assert!(keys.insert(key) || of_id, "two rows share a key");
+            }
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -180,6 +211,18 @@ proptest! {
     #[test]
     fn any_bytes_give_a_reason(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         check(&bytes)?;
+    }
+
+    #[test]
+    fn any_rows_become_submissions_or_reasons(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        text in "(a|b|value|is|submittedAt|tag.x|,|;|:|\n|\"|'|=|\\\\|[0-9]|\\PC){0,80}",
+        values in prop::collection::vec(json_value(), 0..5),
+    ) {
+        check_rows(&bytes)?;
+        check_rows(text.as_bytes())?;
+        let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+        check_rows(lines.join("\n").as_bytes())?;
     }
 
     #[test]
