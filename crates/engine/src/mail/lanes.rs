@@ -25,6 +25,13 @@ const BATCH: usize = 20;
 /// The e-mails of one lane that are sent at the same time.
 const PLACES: usize = 8;
 
+/// Some e-mails of a lane that are due.
+struct Due {
+    rows: Vec<MailRow>,
+    /// Whether there may be others.
+    has_more: bool,
+}
+
 /// The work on one lane.
 struct Lane {
     /// The app whose invitations had their turn last.
@@ -85,7 +92,7 @@ impl Core {
         let mut all = Delivered::default();
         let Some(options) = &self.mail else { return Ok(all) };
         for lane in MailLane::ALL {
-            for row in self.due_mails(lane, &mut None).await? {
+            for row in self.due_mails(lane, &mut None).await?.rows {
                 let done = self.attempt_mail(options, row).await?;
                 all.add(done);
                 if done.is_held || done.is_unreachable {
@@ -98,18 +105,15 @@ impl Core {
 
     /// Some of what is due in a lane. If more invitations are due than are read, each app has its
     /// turn.
-    async fn due_mails(
-        &self,
-        lane: MailLane,
-        turn: &mut Option<AppId>,
-    ) -> StoreResult<Vec<MailRow>> {
+    async fn due_mails(&self, lane: MailLane, turn: &mut Option<AppId>) -> StoreResult<Due> {
         let (store, now) = (&self.store, self.now());
         if self.outbound.is_held(&**store).await? {
-            return Ok(Vec::new());
+            return Ok(Due { rows: Vec::new(), has_more: false });
         }
         let oldest = store.list_due_mails(lane, now, BATCH).await?;
-        if lane != MailLane::Invitations || oldest.len() < BATCH {
-            return Ok(oldest);
+        let has_more = oldest.len() >= BATCH;
+        if lane != MailLane::Invitations || !has_more {
+            return Ok(Due { rows: oldest, has_more });
         }
         let mut apps = store.list_apps_with_due_invitations(now, *turn, BATCH).await?;
         if turn.is_some() && apps.len() < BATCH {
@@ -120,14 +124,14 @@ impl Core {
         }
         *turn = apps.last().copied();
         if apps.len() < 2 {
-            return Ok(oldest);
+            return Ok(Due { rows: oldest, has_more });
         }
         let each = BATCH.div_ceil(apps.len());
         let mut by_app = Vec::with_capacity(apps.len());
         for app in apps {
             by_app.push(store.list_due_invitations(app, now, each).await?);
         }
-        Ok(in_turns(by_app))
+        Ok(Due { rows: in_turns(by_app), has_more })
     }
 }
 
@@ -185,11 +189,11 @@ impl Lane {
     }
 
     /// Queues what was read; after a full batch there may be more at once.
-    fn read(&mut self, due: Vec<MailRow>, interval: Duration) {
-        let pause = if due.len() < BATCH { interval } else { Duration::ZERO };
+    fn read(&mut self, due: Due, interval: Duration) {
+        let pause = if due.has_more { Duration::ZERO } else { interval };
         self.look_at = Instant::now() + pause;
         let begun: HashSet<_> = self.ids.values().copied().collect();
-        self.queue.extend(due.into_iter().filter(|row| !begun.contains(&row.mail_id)));
+        self.queue.extend(due.rows.into_iter().filter(|row| !begun.contains(&row.mail_id)));
     }
 }
 
@@ -200,6 +204,6 @@ mod tests {
     #[test]
     fn apps_take_turns() {
         assert_eq!(in_turns(vec![vec![1, 2, 3], vec![4], vec![5, 6]]), [1, 4, 5, 2, 6, 3]);
-        assert_eq!(in_turns::<u8>(vec![vec![], vec![]]), []);
+        assert!(in_turns::<u8>(vec![vec![], vec![]]).is_empty());
     }
 }
