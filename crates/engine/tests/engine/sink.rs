@@ -223,7 +223,7 @@ async fn nothing_is_written_while_nothing_is_new() {
     let shop = Shop::open(&world).await;
     until(&world, || sink.got(shop.app).len() == 1).await;
     let of = |count: &std::sync::atomic::AtomicUsize| count.load(Ordering::Relaxed);
-    let (writes, reads) = (of(&world.faults.sink_writes), of(&world.faults.log_reads));
+    let (writes, reads) = (of(&world.faults.webhook_writes), of(&world.faults.log_reads));
     // Reads of an idle log are half a second apart, and writes were a second apart.
     let idle = async {
         while of(&world.faults.log_reads) < reads + 6 {
@@ -232,7 +232,7 @@ async fn nothing_is_written_while_nothing_is_new() {
         }
     };
     tokio::time::timeout(Duration::from_secs(60), idle).await.unwrap();
-    assert_eq!(of(&world.faults.sink_writes), writes, "an idle log was noted");
+    assert_eq!(of(&world.faults.webhook_writes), writes, "an idle log was noted");
     // The lease has ended meanwhile: it is taken again for the next event.
     let next = shop.submit(&world).await;
     let published = async {
@@ -243,7 +243,7 @@ async fn nothing_is_written_while_nothing_is_new() {
     };
     tokio::time::timeout(Duration::from_secs(60), published).await.unwrap();
     assert_eq!(sink.got(shop.app).len(), 2, "nothing is published again");
-    assert!(of(&world.faults.sink_writes) > writes);
+    assert!(of(&world.faults.webhook_writes) > writes);
 }
 
 #[tokio::test]
