@@ -81,14 +81,12 @@ pub struct FaultyStore {
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
-    /// Of webhooks: writes, wakes that fail or are skipped next, reads of the log and their most rows.
+    /// Of webhooks: writes (and of sinks), wakes to fail or skip, reads of the log, their most rows.
     pub webhook_writes: AtomicUsize,
     pub failing_wakes: AtomicUsize,
     pub skipped_wakes: AtomicUsize,
     pub log_reads: AtomicUsize,
     pub log_rows_max: AtomicUsize,
-    /// Writes of positions and leases of a sink.
-    pub sink_writes: AtomicUsize,
     pub invitation_lookups: AtomicUsize,
     /// The number of reads by use cases.
     pub reads: AtomicUsize,
@@ -115,7 +113,6 @@ impl FaultyStore {
             skipped_wakes: AtomicUsize::new(0),
             log_reads: AtomicUsize::new(0),
             log_rows_max: AtomicUsize::new(0),
-            sink_writes: AtomicUsize::new(0),
             invitation_lookups: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
             changed_apps: AtomicUsize::new(0),

@@ -96,7 +96,7 @@ impl EndpointStore for FaultyStore {
 #[async_trait]
 impl SinkStore for FaultyStore {
     async fn lease_sink(&self, lease: SinkLease) -> StoreResult<bool> {
-        self.sink_writes.fetch_add(1, Ordering::Relaxed);
+        self.webhook_writes.fetch_add(1, Ordering::Relaxed);
         self.inner.lease_sink(lease).await
     }
     async fn list_sinks(&self) -> StoreResult<Vec<String>> {
@@ -110,7 +110,7 @@ impl SinkStore for FaultyStore {
         lease: SinkLease,
         rows: Vec<SinkPositionRow>,
     ) -> StoreResult<bool> {
-        self.sink_writes.fetch_add(1, Ordering::Relaxed);
+        self.webhook_writes.fetch_add(1, Ordering::Relaxed);
         self.inner.save_sink_positions(lease, rows).await
     }
 }
