@@ -13,6 +13,7 @@ mod apps;
 mod assets;
 mod audit;
 mod auth;
+mod conditional;
 mod crosstab;
 mod deliveries;
 mod design;
@@ -37,6 +38,7 @@ mod pointer;
 mod reply;
 mod reports;
 mod request;
+mod resources;
 mod respondents;
 mod responses;
 mod schema;
@@ -66,10 +68,15 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Every route of the admin API, relative to [`BASE`].
 pub fn router(engine: Arc<Engine>, proxies: Proxies) -> Router {
     let (router, _) = documented().split_for_parts();
+    let resources = Arc::new(conditional::Resources {
+        engine: Arc::clone(&engine),
+        routes: router.clone().with_state(Arc::clone(&engine)),
+    });
     let gate = Arc::new(auth::Gate::new(Arc::clone(&engine), proxies));
     router
         .fallback(reply::no_route)
         .method_not_allowed_fallback(reply::wrong_method)
+        .layer(from_fn_with_state(resources, conditional::conditional))
         .layer(from_fn_with_state(Arc::clone(&engine), idempotency::carried_out_once))
         .layer(from_fn_with_state(gate, auth::authenticate))
         .with_state(engine)

@@ -2,7 +2,7 @@
 //!
 //! The caller gets the `detail`; the cause goes only to the log.
 
-use std::collections::BTreeMap;
+mod documented;
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -16,10 +16,10 @@ use sluice_flow::definition::Fault;
 use sluice_flow::time::Timestamp;
 use sluice_http::body::BodyError;
 use sluice_http::download;
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
-use utoipa::{IntoResponses, ToSchema};
+use utoipa::ToSchema;
 
 use super::{BASE, BODY_BYTES_MAX};
+pub(super) use documented::{BodyErrors, CommonErrors, QueryErrors, problems};
 
 /// Says that a reply is repeated.
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -53,6 +53,11 @@ pub(super) enum Refused {
     InProgress,
     /// The request was carried out at this time, and its reply is not known.
     ReplyLost(Timestamp),
+    TagsInvalid,
+    /// `If-Match` on an operation whose resource has no entity tag.
+    NoTags,
+    /// The current state is not the one that `If-Match` names.
+    NotMatching,
     Engine(AdminError),
 }
 
@@ -130,6 +135,24 @@ pub(super) fn file(export: Export) -> Reply {
 
 pub(super) fn done() -> Reply {
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Whether a reply is the whole resource.
+pub(super) fn is_representation(response: &Response) -> bool {
+    response.status() == StatusCode::OK
+}
+
+/// The client has the current state already.
+pub(super) fn not_modified(tag: Option<&HeaderValue>) -> Response {
+    let mut response = StatusCode::NOT_MODIFIED.into_response();
+    response.headers_mut().extend(tag.map(|tag| (header::ETAG, tag.clone())));
+    response
+}
+
+/// A reply that broke off within the server.
+pub(super) fn unreadable() -> Response {
+    tracing::error!("a reply could not be read");
+    StatusCode::INTERNAL_SERVER_ERROR.into_response()
 }
 
 /// The reply to an earlier request with the same idempotency key.
@@ -269,21 +292,15 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
             "unsupported_media_type",
             "send the body as \"Content-Type: application/json\"".to_owned(),
         ),
-        Refused::TooLarge => (
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "payload_too_large",
-            format!("the body must have at most {BODY_BYTES_MAX} bytes"),
-        ),
-        Refused::FileTooLarge => (
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "payload_too_large",
-            format!("the file must have at most {FILE_BYTES_MAX} bytes; split it"),
-        ),
-        Refused::ImageTooLarge => (
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "payload_too_large",
-            format!("the image must have at most {UPLOAD_BYTES_MAX} bytes"),
-        ),
+        Refused::TooLarge => {
+            too_large(format!("the body must have at most {BODY_BYTES_MAX} bytes"))
+        }
+        Refused::FileTooLarge => {
+            too_large(format!("the file must have at most {FILE_BYTES_MAX} bytes; split it"))
+        }
+        Refused::ImageTooLarge => {
+            too_large(format!("the image must have at most {UPLOAD_BYTES_MAX} bytes"))
+        }
         Refused::NotAnImage => (
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
@@ -299,13 +316,21 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
         | Refused::KeyReused
         | Refused::TooManyKeys
         | Refused::InProgress
-        | Refused::ReplyLost(_) => key_parts(&refused),
+        | Refused::ReplyLost(_)
+        | Refused::TagsInvalid
+        | Refused::NoTags
+        | Refused::NotMatching => header_parts(&refused),
         Refused::Engine(error) => return engine_parts(error),
     };
     (status, code, detail, Vec::new())
 }
 
-fn key_parts(refused: &Refused) -> (StatusCode, &'static str, String) {
+fn too_large(detail: String) -> (StatusCode, &'static str, String) {
+    (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", detail)
+}
+
+/// What is wrong with an `Idempotency-Key` or an `If-Match`.
+fn header_parts(refused: &Refused) -> (StatusCode, &'static str, String) {
     match refused {
         Refused::KeyReused => (
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -337,6 +362,25 @@ fn key_parts(refused: &Refused) -> (StatusCode, &'static str, String) {
                  is not repeated. The audit log (GET {BASE}/audit) shows what it changed: check \
                  that, then send what is missing with a new key"
             ),
+        ),
+        Refused::TagsInvalid => (
+            StatusCode::BAD_REQUEST,
+            "if_match_invalid",
+            "send If-Match as \"*\", or as entity tags such as \"1f0c…\" with their quotes, \
+             separated by commas"
+                .to_owned(),
+        ),
+        Refused::NoTags => (
+            StatusCode::BAD_REQUEST,
+            "if_match_unsupported",
+            "what this operation changes has no entity tag; send it without If-Match".to_owned(),
+        ),
+        Refused::NotMatching => (
+            StatusCode::PRECONDITION_FAILED,
+            "precondition_failed",
+            "nothing was changed: the current state is not the one that If-Match names, or this \
+             token may not read it; read it again"
+                .to_owned(),
         ),
         _ => (
             StatusCode::BAD_REQUEST,
@@ -402,76 +446,9 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         | Refused::KeyReused
         | Refused::TooManyKeys
         | Refused::ReplyLost(_)
+        | Refused::TagsInvalid
+        | Refused::NoTags
+        | Refused::NotMatching
         | Refused::Engine(_) => None,
     }
-}
-
-/// The replies of every operation, for the OpenAPI document.
-pub(super) struct CommonErrors;
-
-impl IntoResponses for CommonErrors {
-    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-        problems(&[
-            ("401", "`token_missing`, `token_invalid`: no valid admin token"),
-            (
-                "403",
-                "`insufficient_scope`: the token lacks the scope; \
-                 `token_bound_to_app`: this needs a token for the whole instance",
-            ),
-            (
-                "429",
-                "`too_many_attempts`: too many attempts with invalid tokens from this address; \
-                 try again after `Retry-After` seconds",
-            ),
-            (
-                "500",
-                "`internal_error`, `store_corrupt`: a fault in the server; the log has it under \
-                 the reply's `x-request-id`",
-            ),
-            (
-                "503",
-                "`store_unavailable`, `outcome_unknown`: try again after `Retry-After` seconds",
-            ),
-        ])
-    }
-}
-
-/// Further replies of an operation with a JSON body.
-pub(super) struct BodyErrors;
-
-impl IntoResponses for BodyErrors {
-    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-        problems(&[
-            ("400", "`malformed_json`: the body is not JSON"),
-            ("408", "`body_too_slow`: the body did not arrive in time"),
-            ("413", "`payload_too_large`: the body is larger than 1 MiB"),
-            ("415", "`unsupported_media_type`: the body is not `application/json`"),
-            ("422", "`invalid`: unknown fields, wrong types or values, each in `errors`"),
-        ])
-    }
-}
-
-/// Further replies of an operation with query parameters.
-pub(super) struct QueryErrors;
-
-impl IntoResponses for QueryErrors {
-    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-        problems(&[("422", "`invalid`: unknown or wrong parameters, each in `errors`")])
-    }
-}
-
-pub(super) fn problems(
-    list: &[(&str, &str)],
-) -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
-    list.iter()
-        .map(|&(status, description)| {
-            let content =
-                ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
-            let response = ResponseBuilder::new()
-                .description(description)
-                .content("application/problem+json", content)
-                .build();
-            (status.to_owned(), response.into())
-        })
-        .collect()
 }

@@ -21,7 +21,7 @@ use super::schema::{self, given};
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default()
         .routes(routes!(create, list))
-        .routes(routes!(update, revoke))
+        .routes(routes!(get, update, revoke))
         .routes(routes!(replace_link))
 }
 
@@ -227,6 +227,26 @@ async fn list(
 ) -> Reply {
     let reports = engine.flow(&actor, Scope::Read, flow).await?.list_reports().await?;
     reply::ok(Reports { items: reports.into_iter().map(Report::from).collect() })
+}
+
+/// Read a report
+#[utoipa::path(
+    get, path = "/flows/{flowId}/reports/{reportId}", operation_id = "getReport", tag = "Reports",
+    security(("adminToken" = ["read"])),
+    params(("flowId" = String, Path), ("reportId" = String, Path)),
+    responses(
+        (status = 200, description = "The report", body = Report),
+        (status = 404, description = "`flow_not_found`, `report_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(flow): PathParam<FlowId>,
+    PathParam(report): PathParam<ReportId>,
+) -> Reply {
+    reply::ok(Report::from(engine.flow(&actor, Scope::Read, flow).await?.get_report(report).await?))
 }
 
 /// Change a report

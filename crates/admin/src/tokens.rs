@@ -19,7 +19,7 @@ use super::request::{Body, PathParam, Query};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
-    OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(revoke))
+    OpenApiRouter::default().routes(routes!(create, list)).routes(routes!(get, revoke))
 }
 
 /// A new token.
@@ -138,6 +138,27 @@ async fn list(
     let beyond = rows.filter(|row| query.after.is_none_or(|after| row.token_id > after));
     let tokens = beyond.take(query.limit.and_one()).map(Token::from).collect();
     reply::ok(List::new(tokens, query.limit, |token: &Token| token.token_id.to_string()))
+}
+
+/// Read a token
+///
+/// Revoked or not; never its secret.
+#[utoipa::path(
+    get, path = "/tokens/{tokenId}", operation_id = "getToken", tag = "Tokens",
+    security(("adminToken" = ["admin"])),
+    params(("tokenId" = String, Path)),
+    responses(
+        (status = 200, description = "The token", body = Token),
+        (status = 404, description = "`token_not_found`", body = Problem, content_type = "application/problem+json"),
+        CommonErrors,
+    ),
+)]
+async fn get(
+    State(engine): State<Arc<Engine>>,
+    Caller(actor): Caller,
+    PathParam(token): PathParam<TokenId>,
+) -> Reply {
+    reply::ok(Token::from(engine.instance(&actor)?.get_token(token).await?))
 }
 
 /// Revoke a token

@@ -5,6 +5,8 @@
 
 use sluice_store::StoreError;
 
+use crate::request_scope::RequestScope;
+
 /// The maximum number of attempts of one change.
 const ATTEMPTS_MAX: usize = 10;
 
@@ -19,7 +21,8 @@ impl MayBeConflict for StoreError {
     }
 }
 
-/// Attempts a change until it does not conflict with a concurrent one, or once too often. The
+/// Attempts a change until it does not conflict with a concurrent one, or once too often; not again if
+/// the condition of the request does not hold. The
 /// argument of `attempt` is whether it is a retry, for which the state must be read again.
 pub(crate) async fn retry_on_conflict<T, E: MayBeConflict, F>(
     attempt: impl Fn(bool) -> F,
@@ -29,7 +32,7 @@ where
 {
     for number in 1..ATTEMPTS_MAX {
         match attempt(number > 1).await {
-            Err(error) if error.is_conflict() => {}
+            Err(error) if error.is_conflict() && !RequestScope::has_failed() => {}
             done => return done,
         }
     }

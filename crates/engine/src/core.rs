@@ -85,16 +85,19 @@ impl Core {
         let Some(request) = RequestScope::current() else {
             return self.watched(self.store.apply(at, change.into()).await);
         };
+        request.check(&*self.store, at).await?;
         let change = request.marked(change.into(), self.now());
         self.watched(self.store.apply(at, change).await)?;
-        request.note_written();
+        request.note_written(at);
         Ok(())
     }
 
     /// Notes that the request has an effect from here on that no transaction contains: something is
-    /// sent. Only then may it be sent.
+    /// sent, or removed in parts. Only then may it be. The condition of the request is evaluated
+    /// before.
     pub(crate) async fn begin_effect(&self) -> Result<(), StoreError> {
         let Some(request) = RequestScope::current() else { return Ok(()) };
+        request.check(&*self.store, At::Instance).await?;
         if let Some(mark) = request.mark(self.now()) {
             self.watched(self.store.apply(At::Instance, vec![mark].into()).await)?;
         }

@@ -55,6 +55,7 @@ use crate::rate::{Limited, Usages};
 use crate::readiness;
 use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::reports::LockedReport;
+use crate::request_scope::RequestScope;
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
 use crate::shown_images::ServedImage;
@@ -386,6 +387,11 @@ impl Engine {
         parts: &[&[u8]],
     ) -> StoreResult<Claimed> {
         self.core.claim_request(actor, secret, key, parts).await
+    }
+
+    /// Whether the current state is the one that the changes of this request left behind.
+    pub async fn is_newest(&self, scope: &RequestScope) -> StoreResult<bool> {
+        scope.is_newest(&*self.core.store).await
     }
 
     /// Sends a password link to the user with this address, if there is one. Reveals nothing; only

@@ -131,6 +131,7 @@ pub use question_history::{HistoricQuestion, HistoricVersion, QuestionHistory};
 pub use rate::{Limited, LimitedBy, Rates};
 pub use registry::{AppView, NoFlow, Resolved};
 pub use reports::{NewReport, Report, ReportPatch, ReportState};
+pub use request_scope::{Condition, RequestScope};
 pub use respondents::{Erased, RespondentExport, RespondentHandle};
 pub use responses::{Paging, ResponseFilter, ResponseHandle};
 pub use saved_views::{SavedView, VIEW_NAME_CHARS_MAX, VIEWS_MAX};

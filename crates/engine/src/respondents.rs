@@ -275,6 +275,7 @@ async fn erase(
     audit: AuditRow,
     time: Option<Duration>,
 ) -> AdminResult<Erased> {
+    core.begin_effect().await?;
     let begun = Instant::now();
     let erasure = Erasure { app_id, person, answers, audit, limit: ERASURE_PART_ROWS };
     let mut erased = Erased::default();

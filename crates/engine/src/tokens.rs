@@ -106,13 +106,17 @@ impl InstanceHandle {
         Ok(self.core().store.list_tokens().await?)
     }
 
+    /// One token, revoked or not.
+    pub async fn get_token(&self, id: TokenId) -> AdminResult<TokenRow> {
+        let tokens = self.core().store.list_tokens().await?;
+        let found = tokens.into_iter().find(|token| token.token_id == id);
+        found.ok_or(AdminError::NotFound(Missing::Token))
+    }
+
     /// Revokes a token at once; idempotent.
     pub async fn revoke_token(&self, id: TokenId) -> AdminResult<()> {
         let core = self.core();
-        let tokens = core.store.list_tokens().await?;
-        let Some(row) = tokens.into_iter().find(|token| token.token_id == id) else {
-            return Err(AdminError::NotFound(Missing::Token));
-        };
+        let row = self.get_token(id).await?;
         if row.revoked_at.is_some() {
             return Ok(());
         }

@@ -11,6 +11,7 @@ pub mod body;
 pub mod client;
 pub mod cors;
 pub mod download;
+pub mod entity_tags;
 pub mod exchange;
 pub mod limits;
 #[cfg(feature = "nats")]

@@ -5,20 +5,60 @@
 use serde_json::{Map, Value, json};
 
 use crate::BASE;
+use crate::resources::{self, Operation};
 
 const PROBLEM: &str = "application/problem+json";
 
 /// Adds the headers to every operation that takes them.
 pub(super) fn add_to(document: &mut Value) {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
-    for (_, item) in paths.filter(|(path, _)| path.starts_with(BASE)) {
+    for (path, item) in paths.filter(|(path, _)| path.starts_with(BASE)) {
         let operations = item.as_object_mut().into_iter().flatten();
         for (method, operation) in operations {
             if method == "post" {
                 add_key(operation);
             }
+            let path = path.strip_prefix(BASE).unwrap_or_default();
+            if let Some(of) = resources::find(&method.to_uppercase(), path) {
+                add_tags(operation, of);
+            }
         }
     }
+}
+
+fn add_tags(operation: &mut Value, of: &Operation) {
+    if of.method == "GET" {
+        add_parameter(
+            operation,
+            "If-None-Match",
+            "Entity tags of states that the client has; if the current one is among them, the reply \
+             is 304 without a body",
+            json!({"type": "string", "maxLength": 8192}),
+        );
+        let tag =
+            "The entity tag of this state, for `If-None-Match`, and for `If-Match` of a change";
+        add_reply_header(operation, "ETag", tag, &json!({"type": "string"}));
+        let headers = json!({"ETag": {"description": tag, "schema": {"type": "string"}}});
+        operation["responses"]["304"] =
+            json!({"description": "The client has this state already", "headers": headers});
+        return;
+    }
+    let tag = "The entity tag of the new state, if it is known exactly: not if it was deleted, or \
+               changed again meanwhile";
+    add_reply_header(operation, "ETag", tag, &json!({"type": "string"}));
+    if !of.is_conditional() {
+        return;
+    }
+    let about = format!(
+        "The entity tag (`ETag`) of the state of `{}` that the change is based on, or several of \
+         them, or `*` for any. If the current state is another one, nothing is changed",
+        of.resource
+    );
+    add_parameter(operation, "If-Match", &about, json!({"type": "string", "maxLength": 8192}));
+    add_problem(operation, "400", "`if_match_invalid`: not `*` or a list of entity tags");
+    let failed =
+        "`precondition_failed`: the current state has another entity tag; nothing was changed";
+    add_problem(operation, "412", failed);
 }
 
 fn add_key(operation: &mut Value) {

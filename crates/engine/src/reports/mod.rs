@@ -187,6 +187,12 @@ impl FlowHandle {
         Ok(rows.into_iter().map(|row| Report::new(row, now)).collect())
     }
 
+    /// One of them.
+    pub async fn get_report(&self, id: ReportId) -> AdminResult<Report> {
+        let core = self.permit.core(Scope::Read)?;
+        Ok(Report::new(self.report_row(core, id).await?, core.now()))
+    }
+
     /// The same, each with the name of its author.
     pub async fn list_reports_named(&self) -> AdminResult<Vec<(Report, String)>> {
         let core = self.permit.core(Scope::Read)?;

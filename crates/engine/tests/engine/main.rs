@@ -9,6 +9,7 @@ mod support;
 
 mod admin_requests;
 mod commit;
+mod conditions;
 mod editing;
 mod erasure_load;
 mod export;

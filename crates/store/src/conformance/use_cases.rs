@@ -10,14 +10,15 @@ use super::removal::erasure;
 use super::respondents::{claiming, known};
 use super::world::{
     Shop, TheStore, apply, asset_row, at, audit_row, draft_row, flow_row, grant_row,
-    identity_key_row, invitation_row, key_row, mail_row, published_row, report_row,
+    identity_key_row, invitation_row, key_row, mail_row, published_row, report_row, request_row,
     test_response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
-    ActorId, Answers, At, AuditQuery, Change, CountsQuery, Expiry, ExpiryCursor, FeedPosition,
-    FlowQuery, GraceCap, InvitationQuery, InvitationStep, Invited, LinkRow, MailLane, MailWrite,
-    Next, Order, Outcome, Page, PeopleWrite, Role, SavedViewRow, SessionHolder, SessionRow,
-    ShortPathRow, TestWrite, UserKey, VisitCountsQuery, Write,
+    ActorId, AdminRequestRow, AdminRequestWrite, Answers, At, AuditQuery, Change, CountsQuery,
+    Expiry, ExpiryCursor, FeedPosition, FlowQuery, GraceCap, InvitationQuery, InvitationStep,
+    Invited, LinkRow, MailLane, MailWrite, Next, Order, Outcome, Page, PeopleWrite, Role,
+    SavedViewRow, SessionHolder, SessionRow, ShortPathRow, TestWrite, UserKey, VisitCountsQuery,
+    Write,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.
@@ -110,6 +111,15 @@ async fn authoring(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'s
     store.find_mail(mail.mail_id).await.unwrap().unwrap();
     store.list_mails_of(app, &[]).await.unwrap();
     done("read e-mails").await;
+    let request = request_row();
+    let claim = AdminRequestWrite::Claim(request.clone());
+    store.apply(At::Instance, vec![Write::AdminRequest(claim)].into()).await.unwrap();
+    store.find_admin_request(request.request_id).await.unwrap().unwrap();
+    done("claim an admin request").await;
+    let AdminRequestRow { request_id, claim, .. } = request;
+    let mark = AdminRequestWrite::Apply { request_id, claim, at: at(2) };
+    apply(store, app, vec![Write::Key(key_row(app)), Write::AdminRequest(mark), audit()]).await;
+    done("change an app by an admin request").await;
     let asset = asset_row(app);
     store.list_assets(app).await.unwrap();
     apply(store, app, vec![Write::Asset(asset.clone()), audit()]).await;

@@ -9,6 +9,7 @@ mod computed;
 mod crosstab;
 mod design;
 mod document;
+mod etags;
 mod flow_state;
 mod flows;
 mod funnel;
