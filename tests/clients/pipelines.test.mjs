@@ -18,7 +18,7 @@ const BINARY = process.env.SLUICE_BIN ?? join(ROOT, "target/debug/sluice");
 const GUIDE = await readFile(join(ROOT, "docs/exports.md"), "utf8");
 const SECTION = GUIDE.split("\n## ").find((section) => section.startsWith("Pipelines\n"));
 const RECIPES = [...SECTION.matchAll(/^```python\n(.*?)^```$/gms)].map(([, code]) => code);
-const READABLE_MS_MAX = 30_000;
+const READABLE_MS_MAX = 120_000;
 
 let server;
 let app;

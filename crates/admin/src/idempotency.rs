@@ -1,8 +1,9 @@
 //! `Idempotency-Key` on every POST: a request that is sent again is carried out once, and gets the
 //! reply of the first time.
 //!
-//! One layer around all routes, so that no handler knows about keys. A request with a key is carried
-//! out to its end in a separate task, even if its client goes away: that is when it will be repeated.
+//! One layer around all routes, so that no handler knows about keys. A request with a key is
+//! carried out to its end in a separate task, even if its client goes away: that is when it will be
+//! repeated.
 //!
 //! Other methods ignore the header: they are safe to repeat anyway.
 
@@ -128,8 +129,8 @@ async fn carried_out(claim: RequestClaim, request: Request, next: Next) -> Respo
     Response::from_parts(head, Body::from(bytes))
 }
 
-/// The request has its reply, whatever becomes of the record of it. Without the record, a repetition
-/// is refused for a while, and never carried out twice.
+/// The request has its reply, whatever becomes of the record of it. Without the record, a
+/// repetition is refused for a while, and never carried out twice.
 fn note(recorded: Result<(), StoreError>) {
     if let Err(error) = recorded {
         let source = std::error::Error::source(&error).map(ToString::to_string);

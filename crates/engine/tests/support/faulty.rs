@@ -5,10 +5,8 @@ mod counts;
 
 #[path = "faulty/admin_requests.rs"]
 mod admin_requests;
-
 #[path = "faulty/closing.rs"]
 mod closing;
-
 #[path = "faulty/users.rs"]
 mod users;
 
@@ -26,13 +24,12 @@ use sluice_flow::respondent::Known;
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
+#[path = "faulty/assets.rs"]
+mod assets;
 #[path = "faulty/delivery_health.rs"]
 mod delivery_health;
 #[path = "faulty/events.rs"]
 mod events;
-
-#[path = "faulty/assets.rs"]
-mod assets;
 #[path = "faulty/mails.rs"]
 mod mails;
 #[path = "faulty/reports.rs"]
