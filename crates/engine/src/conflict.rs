@@ -21,13 +21,8 @@ impl MayBeConflict for StoreError {
     }
 }
 
-<<<<<<< HEAD
-/// Attempts a change until it does not conflict with a concurrent one, or once too often; not again if
-/// the condition of the request does not hold. The
-=======
 /// Attempts a change until it does not conflict with a concurrent one, or once too often; not again
 /// if the condition of the request does not hold. The
->>>>>>> idem
 /// argument of `attempt` is whether it is a retry, for which the state must be read again.
 pub(crate) async fn retry_on_conflict<T, E: MayBeConflict, F>(
     attempt: impl Fn(bool) -> F,

@@ -6,15 +6,9 @@
 //! forget them. Work that outlives the request (background tasks) is outside of it.
 //!
 //! A condition is about what a reader sees, which is more than one row, so the store cannot compare
-<<<<<<< HEAD
-//! it. Instead it is evaluated between two reads of the revision that the change is based on. If both
-//! are that revision, the state that was judged is the one that the store then requires, in the
-//! transaction of the change: nothing can come in between, from any process.
-=======
 //! it. Instead it is evaluated between two reads of the revision that the change is based on. If
 //! both are that revision, the state that was judged is the one that the store then requires, in
 //! the transaction of the change: nothing can come in between, from any process.
->>>>>>> idem
 
 use std::fmt;
 use std::pin::Pin;
@@ -170,13 +164,8 @@ impl RequestScope {
         self.state().applied
     }
 
-<<<<<<< HEAD
-    /// Whether the current state is the one that the last change of the request left behind. Unknown
-    /// means no.
-=======
     /// Whether the current state is the one that the last change of the request left behind.
     /// Unknown means no.
->>>>>>> idem
     pub(crate) async fn is_newest(&self, store: &dyn Store) -> StoreResult<bool> {
         let Some(at) = self.state().written else { return Ok(false) };
         let Some(expected) = expected(at) else { return Ok(false) };

@@ -10,10 +10,7 @@ mod crosstab;
 mod design;
 mod document;
 mod etags;
-<<<<<<< HEAD
 mod flow_keys;
-=======
->>>>>>> idem
 mod flow_state;
 mod flows;
 mod funnel;
