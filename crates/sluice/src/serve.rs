@@ -88,16 +88,11 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
         engine.stop_webhooks(settings.drain_timeout.min(WEBHOOKS_DRAIN_MAX));
     };
     let token = settings.metrics_token.as_ref().map(|token| MetricsToken::new(&token.0));
-    let access = match (&metrics, &token) {
-        (Some(_), _) => MetricsAccess::Disabled,
-        (None, Some(token)) => MetricsAccess::Token(token.clone()),
-        (None, None) => MetricsAccess::Public,
-    };
     let options = AppOptions {
         limits,
         hosted: settings.hosted.clone(),
         console: settings.console.clone(),
-        metrics: access,
+        metrics: metrics_access(metrics.is_some(), token.as_ref()),
     };
     let app = App::new(Arc::clone(&engine), options);
     let exempt = exempt(&settings.hosted.trusted_proxies);
@@ -110,6 +105,15 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
         () = systemd::watchdog(&engine) => {}
     }
     close(&engine).await
+}
+
+/// Who may read the metrics on the address of the service.
+fn metrics_access(has_own_address: bool, token: Option<&MetricsToken>) -> MetricsAccess {
+    match token {
+        _ if has_own_address => MetricsAccess::Disabled,
+        Some(token) => MetricsAccess::Token(token.clone()),
+        None => MetricsAccess::Public,
+    }
 }
 
 /// What to print if e-mails and webhooks are held.

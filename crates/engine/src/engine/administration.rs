@@ -1,0 +1,148 @@
+//! Administration: authentication, and the handles that prove what an actor may do.
+
+use sluice_flow::id::{
+    AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId,
+};
+use sluice_store::{AuditRow, Page, Scope, StoreResult};
+use tokio::task::JoinHandle;
+
+use super::Engine;
+use crate::actor::Actor;
+use crate::admin::AdminResult;
+use crate::admin_requests::Claimed;
+use crate::apps;
+use crate::audit::{self, AuditEntry};
+use crate::handle::{AppHandle, FlowHandle};
+use crate::idempotency::IdempotencyKey;
+use crate::identity_keys;
+use crate::instance::InstanceHandle;
+use crate::invitations::InvitationHandle;
+use crate::people::Accounts;
+use crate::publish::VersionHandle;
+use crate::request_scope::RequestScope;
+use crate::respondents::RespondentHandle;
+use crate::responses::ResponseHandle;
+use crate::verify::NotOpened;
+
+impl Engine {
+    /// The actor of an admin token's secret, if the token is valid now.
+    pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
+        self.core.authenticate(secret).await
+    }
+
+    /// Claims a request with an idempotency key, for an actor who authenticated with this secret.
+    /// `parts` is everything that makes two requests the same.
+    pub async fn claim_request(
+        &self,
+        actor: &Actor,
+        secret: &str,
+        key: &IdempotencyKey,
+        parts: &[&[u8]],
+    ) -> StoreResult<Claimed> {
+        self.core.claim_request(actor, secret, key, parts).await
+    }
+
+    /// Whether the current state is the one that the changes of this request left behind.
+    pub async fn is_newest(&self, scope: &RequestScope) -> StoreResult<bool> {
+        scope.is_newest(&*self.core.store).await
+    }
+
+    /// Sends a password link to the user with this address, if there is one. Reveals nothing; only
+    /// tests wait for the end.
+    pub fn forgot_password(&self, email: &str, language: Option<&str>) -> JoinHandle<()> {
+        self.core.forgot_password(email, language)
+    }
+
+    /// What users do with their own accounts, including signing in.
+    pub fn accounts(&self) -> Accounts<'_> {
+        Accounts::new(&self.core)
+    }
+
+    /// The whole instance, for an actor who administers it.
+    pub fn instance(&self, actor: &Actor) -> AdminResult<InstanceHandle> {
+        InstanceHandle::open(&self.core, actor)
+    }
+
+    /// An app, for an actor who has this scope in it.
+    pub async fn app(&self, actor: &Actor, scope: Scope, id: AppId) -> AdminResult<AppHandle> {
+        AppHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// The apps that the actor may read, each as a handle for reading.
+    pub async fn list_apps(&self, actor: &Actor, page: Page<AppId>) -> AdminResult<Vec<AppHandle>> {
+        apps::list(&self.core, actor, page).await
+    }
+
+    /// A flow, for an actor who has this scope in its app.
+    pub async fn flow(&self, actor: &Actor, scope: Scope, id: FlowId) -> AdminResult<FlowHandle> {
+        FlowHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// A version of a flow, drafts included, for an actor who has this scope in its app.
+    pub async fn version(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: FlowVersionId,
+    ) -> AdminResult<VersionHandle> {
+        VersionHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// A response, for an actor who has this scope in its app.
+    pub async fn response(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: ResponseId,
+    ) -> AdminResult<ResponseHandle> {
+        ResponseHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// A respondent, for an actor who has this scope in their app.
+    pub async fn respondent(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: RespondentId,
+    ) -> AdminResult<RespondentHandle> {
+        RespondentHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// An invitation, for an actor who has this scope in its app.
+    pub async fn invitation(
+        &self,
+        actor: &Actor,
+        scope: Scope,
+        id: AssignmentId,
+    ) -> AdminResult<InvitationHandle> {
+        InvitationHandle::open(&self.core, actor, scope, id).await
+    }
+
+    /// Audit log entries of one app, or of all, newest first. An actor bound to one app sees only
+    /// the entries of that app; an actor bound to several must name the app.
+    pub async fn list_audit(
+        &self,
+        actor: &Actor,
+        app: Option<AppId>,
+        after: Option<AuditId>,
+        limit: usize,
+    ) -> AdminResult<Vec<AuditRow>> {
+        audit::list(&self.core, actor, app, after, limit).await
+    }
+
+    /// The same entries with the names of users and tokens.
+    pub async fn list_audit_named(
+        &self,
+        actor: &Actor,
+        app: Option<AppId>,
+        after: Option<AuditId>,
+        limit: usize,
+    ) -> AdminResult<Vec<AuditEntry>> {
+        audit::named(&self.core, self.list_audit(actor, app, after, limit).await?).await
+    }
+
+    /// The secrets that cannot be opened with the available master keys, each with the reason.
+    pub async fn closed_secrets(&self) -> StoreResult<Vec<(String, NotOpened)>> {
+        identity_keys::closed_secrets(&self.core).await
+    }
+}
