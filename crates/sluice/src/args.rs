@@ -149,17 +149,6 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// The help heading of flags that apply only to `--store postgres://…`.
-const PG: &str = "PostgreSQL";
-/// The help heading of flags that protect the server from its callers.
-const LIMITS: &str = "Limits of the public API";
-/// The help heading of flags for publishing events.
-const NATS: &str = "Publishing events to NATS JetStream (a build with the feature nats)";
-/// The help heading of flags for sending e-mail.
-const MAIL: &str = "E-mail";
-/// The help heading of flags that apply only to the console.
-const SIGN_IN: &str = "Signing in to the console";
-
 /// Parses the command line. Help, version and invalid arguments end the process here.
 pub(crate) fn parse() -> Command {
     Cli::parse_from(with_command(std::env::args_os().collect())).command

@@ -8,6 +8,17 @@ use serde::Deserialize;
 
 use crate::logging::LogFormat;
 
+/// The help heading of flags that apply only to `--store postgres://…`.
+const PG: &str = "PostgreSQL";
+/// The help heading of flags that protect the server from its callers.
+const LIMITS: &str = "Limits of the public API";
+/// The help heading of flags for publishing events.
+const NATS: &str = "Publishing events to NATS JetStream (a build with the feature nats)";
+/// The help heading of flags for sending e-mail.
+const MAIL: &str = "E-mail";
+/// The help heading of flags that apply only to the console.
+const SIGN_IN: &str = "Signing in to the console";
+
 /// The flags of the server. The configuration file has the same names.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
