@@ -4,23 +4,22 @@
 mod frame;
 mod markdown;
 mod pages;
+mod reply;
 mod search;
 
 use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::{Path, RawQuery};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use maud::Markup;
 
 use frame::Shown;
 use markdown::Page;
+use reply::{html, typed};
 
 const STYLE: &str = include_str!("../assets/docs.css");
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
-                      form-action 'self'; frame-ancestors 'none'";
 
 /// Rendered when the first page is read.
 static SITE: LazyLock<Vec<Page>> = LazyLock::new(|| pages::all().map(Page::new).collect());
@@ -52,10 +51,7 @@ fn page(slug: &str) -> Response {
             typed("text/markdown; charset=utf-8", page.source.markdown)
         }
         Some(page) => html(frame::page(&Shown::guide(page)).into_string()),
-        None => {
-            let missing = html(frame::page(&Shown::missing()).into_string());
-            (StatusCode::NOT_FOUND, missing).into_response()
-        }
+        None => reply::missing(frame::page(&Shown::missing()).into_string()),
     }
 }
 
@@ -74,25 +70,6 @@ fn picture(name: &str) -> Response {
         Some(picture) => typed("image/png", picture.bytes),
         None => page(name),
     }
-}
-
-fn html(page: String) -> Response {
-    guarded(Html(page))
-}
-
-fn typed(kind: &'static str, body: impl IntoResponse) -> Response {
-    guarded(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], body))
-}
-
-fn guarded(body: impl IntoResponse) -> Response {
-    let headers = [
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        // A new release may change the content at the same address.
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-    ];
-    (headers, body).into_response()
 }
 
 #[cfg(test)]

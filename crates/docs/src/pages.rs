@@ -51,7 +51,19 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { title: "Start", pages: &[page!("", "README.md"), page!("start"), page!("concepts")] },
     Group {
         title: "Write flows",
-        pages: &[page!("flows"), page!("question-types"), page!("flows-as-code"), page!("console")],
+        pages: &[
+            page!("flows"),
+            page!("question-types"),
+            page!("flows-as-code"),
+            page!("console"),
+            page!("import", "import/README.md"),
+            page!("import-typeform", "import/typeform.md"),
+            page!("import-formbricks", "import/formbricks.md"),
+            page!("import-surveyjs", "import/surveyjs.md"),
+            page!("import-google-forms", "import/google-forms.md"),
+            page!("import-xlsform", "import/xlsform.md"),
+            page!("import-responses", "import/responses.md"),
+        ],
     },
     Group {
         title: "Collect answers",

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use axum::http::header;
 use pulldown_cmark::Event;
 
 use super::*;

@@ -10,10 +10,17 @@ use sluice_engine::stored_response::FIELDS;
 use source::Source;
 use support::{run, text};
 
-/// Shipped files that contain this code, except those below a folder.
+/// What reads files of other tools and our own exports.
+const IMPORTS: [&str; 2] =
+    ["crates/import/src/responses/", "crates/sluice/src/command/import_responses.rs"];
+
+/// Shipped files that contain this code, except imports and those below a folder.
 fn files_naming(needle: &str, apart_from: &str) -> Vec<String> {
     let sources = Source::of_workspace();
-    let shipped = sources.iter().filter(|it| it.ships() && !it.path.starts_with(apart_from));
+    let is_apart = |path: &str| {
+        path.starts_with(apart_from) || IMPORTS.iter().any(|reader| path.starts_with(reader))
+    };
+    let shipped = sources.iter().filter(|it| it.ships() && !is_apart(&it.path));
     let naming = shipped.filter(|it| !it.lines_naming(&[needle]).is_empty());
     naming.map(|it| it.path.clone()).collect()
 }
