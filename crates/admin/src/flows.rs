@@ -170,8 +170,8 @@ pub(super) struct Flow {
     #[schema(required = true)]
     draft: Option<DraftRef>,
     /// Identifies what an editor starts from: the draft, or the published definition if there is no
-    /// draft. Send it as `If-Match` when you save or publish the draft, so that nothing that
-    /// someone else saved meanwhile is lost.
+    /// draft. Send it as the parameter `draftTag` when you save or publish the draft, so that
+    /// nothing that someone else saved meanwhile is lost.
     draft_tag: String,
     /// The version that new respondents get; null if none is published.
     #[schema(required = true)]

@@ -38,8 +38,11 @@ const fn read(path: &'static str) -> Operation {
 }
 
 /// The members of resources that change by themselves: `If-Match` does not compare them.
-const MOVING: [(&str, &[&str]); 2] =
-    [(FLOW, &["counted"]), (ENDPOINT, &["cursor", "failingSince"])];
+const MOVING: [(&str, &[&str]); 3] = [
+    (FLOW, &["counted"]),
+    (ENDPOINT, &["cursor", "failingSince", "state"]),
+    (OUTBOUND, &["mails", "deliveries", "sinks"]),
+];
 
 const APP: &str = "/apps/{appId}";
 const FLOW: &str = "/flows/{flowId}";

@@ -87,12 +87,18 @@ impl FlowHandle {
 
     /// The same if the current state has this tag, which the author has seen; otherwise a conflict.
     pub async fn put_draft_seen(&self, definition: Value, tag: &str) -> AdminResult<Draft> {
-        match self.save_draft(&definition, tag).await? {
-            Saved::Saved { .. } => self.read_again().await?.draft().await,
-            Saved::Overtaken(_) => Err(AdminError::conflict(
-                DRAFT_CHANGED,
-                "someone saved something else meanwhile: read the draft again, then save",
-            )),
+        let changed = || {
+            let detail = "someone saved something else meanwhile: read the draft again, then save";
+            AdminError::conflict(DRAFT_CHANGED, detail)
+        };
+        let Saved::Saved { tag, .. } = self.save_draft(&definition, tag).await? else {
+            return Err(changed());
+        };
+        // It may be gone or replaced already: the reply has what was sent, or nothing.
+        match self.read_again().await?.draft().await {
+            Ok(draft) if draft.tag == tag => Ok(draft),
+            Ok(_) | Err(AdminError::NotFound(Missing::Draft)) => Err(changed()),
+            Err(error) => Err(error),
         }
     }
 

@@ -226,8 +226,8 @@ impl Engine {
         }
         self.upkeep.deliveries.stop_taking().await;
         self.tasks.iter().for_each(JoinHandle::abort);
-        self.upkeep.deliveries.close().await;
         self.upkeep.sink.close().await;
+        self.upkeep.deliveries.close().await;
         self.core.store.close().await;
     }
 

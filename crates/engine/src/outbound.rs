@@ -25,6 +25,7 @@ use crate::handle::AppHandle;
 use crate::instance::InstanceHandle;
 use crate::mail::dropped;
 use crate::outbound_hold::Publishes;
+use crate::request_scope::RequestScope;
 use crate::sink_position;
 
 /// The rows that are dropped in one transaction.
@@ -148,6 +149,8 @@ impl InstanceHandle {
     pub async fn resume_outbound(&self, waiting: Waiting) -> AdminResult<(u64, u64)> {
         let core = self.core();
         let Some(held_at) = core.store.outbound_held_at().await? else { return Ok((0, 0)) };
+        // Positions of sinks are no change of the store's revision: the condition comes first.
+        core.begin_effect().await?;
         let (mut mails, mut deliveries) = (0, 0);
         if waiting == Waiting::Drop {
             mails = drop_mails(core, held_at).await?;
@@ -243,7 +246,7 @@ async fn drop_mails(core: &Core, held_at: Timestamp) -> StoreResult<u64> {
         match core.apply(At::Instance, settled.collect::<Vec<_>>()).await {
             Ok(()) => (count, after) = (count + dropped_rows, Some(last)),
             // One of them was changed meanwhile; they are read again.
-            Err(StoreError::Conflict) => {}
+            Err(StoreError::Conflict) if !RequestScope::has_failed() => {}
             Err(error) => return Err(error),
         }
     }

@@ -1,6 +1,8 @@
 //! How far the logs are published to sinks, as the store has it: what waits while nothing is sent,
 //! and how a copy goes on after what its original has published.
 
+use std::collections::HashSet;
+
 use sluice_flow::id::{AppId, EventId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{LogQuery, Order, Page, SinkLease, SinkPositionRow, Store, StoreResult};
@@ -88,7 +90,8 @@ async fn unpublished(
     configured: Option<&Publishes>,
 ) -> StoreResult<Vec<SinkPositionRow>> {
     let Some(configured) = configured.filter(|it| it.sink == sink) else { return Ok(Vec::new()) };
-    let has_position = |app: AppId| rows.iter().any(|row| row.app_id == app);
+    let positions: HashSet<AppId> = rows.iter().map(|row| row.app_id).collect();
+    let has_position = |app: AppId| positions.contains(&app);
     let mut missing = Vec::new();
     let mut page = Page { after: None, limit: BATCH };
     loop {

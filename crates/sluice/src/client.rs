@@ -41,6 +41,8 @@ pub(crate) struct Server {
 pub(crate) enum CallError {
     /// The server is down, overloaded or restarting: the same call may succeed later.
     Away(Failure),
+    /// The server answered that it cannot do it now.
+    Later(Failure),
     /// The request has faults.
     Faults(Vec<Fault>),
     /// The resource does not exist.
@@ -52,6 +54,7 @@ impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Away(failure)
+            | CallError::Later(failure)
             | CallError::Missing(failure)
             | CallError::Refused(failure) => failure,
             CallError::Faults(faults) => {
@@ -267,7 +270,7 @@ impl Server {
         let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
         match serde_json::from_slice(&bytes) {
             Ok(Value::Array(items)) if items.len() == inputs.len() => Ok((items, all_earlier)),
-            _ if status.is_server_error() || status == 429 => Err(CallError::Away(Failure::new(
+            _ if status.is_server_error() || status == 429 => Err(CallError::Later(Failure::new(
                 format!("{} answered {status}", self.base),
                 "try again; see the server's log for details",
             ))),
@@ -364,10 +367,10 @@ fn refusal(status: u16, problem: &Value) -> CallError {
             CallError::Refused(failure("run the command again: it compares with what is there now"))
         }
         409 if text("code") == "too_many_exports" => {
-            CallError::Away(failure("start it again when another export has ended"))
+            CallError::Later(failure("start it again when another export has ended"))
         }
-        429 => CallError::Away(failure("wait a moment, then try again")),
-        500.. => CallError::Away(failure("try again; see the server's log for details")),
+        429 => CallError::Later(failure("wait a moment, then try again")),
+        500.. => CallError::Later(failure("try again; see the server's log for details")),
         _ => CallError::Refused(failure("")),
     }
 }
@@ -425,7 +428,7 @@ mod tests {
     fn only_temporary_failures_are_retried() {
         for (status, away) in [(400, false), (401, false), (404, false), (429, true), (503, true)] {
             let error = refusal(status, &json!({"title": "t"}));
-            assert_eq!(matches!(error, CallError::Away(_)), away, "{status}");
+            assert_eq!(matches!(error, CallError::Later(_)), away, "{status}");
         }
     }
 

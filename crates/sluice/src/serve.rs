@@ -33,7 +33,7 @@ use crate::{backend, logging, output, signals, systemd};
 /// Once the outcome of a write is unknown, replies in progress get this long.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// If the queued responses are not stored within this time, the disk has stopped.
-const CLOSE_MAX: Duration = Duration::from_secs(20);
+const CLOSE_MAX: Duration = Duration::from_secs(30);
 /// How long webhook requests in progress may go on, within the drain timeout: as long as one may
 /// take. Less than the time to close, which follows.
 const WEBHOOKS_DRAIN_MAX: Duration = Duration::from_secs(15);

@@ -160,11 +160,13 @@ async fn read(
     }
     let Source { store, mut query, span, .. } = source;
     if let Some(span) = &span {
-        let late = span.late(&*store).await.map_err(|error| unread(&error));
-        let late = late.and_then(|rows| intact(&*store, rows));
-        let has_failed = late.is_err();
-        if pages.send(late).await.is_err() || has_failed {
-            return;
+        for ids in span.late_pages() {
+            let late = span.late(&*store, ids).await.map_err(|error| unread(&error));
+            let late = late.and_then(|rows| intact(&*store, rows));
+            let has_failed = late.is_err();
+            if pages.send(late).await.is_err() || has_failed {
+                return;
+            }
         }
     }
     loop {

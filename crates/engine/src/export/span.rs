@@ -7,6 +7,9 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{ResponseQuery, ResponseRow, Store, StoreResult};
 use uuid::Uuid;
 
+/// Late responses that are read and written at a time.
+const LATE_PAGE: usize = 200;
+
 /// A part of the log: what a flow received between two instants.
 #[derive(Debug)]
 pub(super) struct LogSpan {
@@ -55,10 +58,19 @@ impl SpanRead {
         self.span.until
     }
 
-    /// The late responses that pass the filter and are still stored.
-    pub(super) async fn late(&self, store: &dyn Store) -> StoreResult<Vec<ResponseRow>> {
+    /// The late responses, in parts of a page.
+    pub(super) fn late_pages(&self) -> impl Iterator<Item = &[ResponseId]> {
+        self.span.late.chunks(LATE_PAGE)
+    }
+
+    /// Those of these responses that pass the filter and are still stored.
+    pub(super) async fn late(
+        &self,
+        store: &dyn Store,
+        ids: &[ResponseId],
+    ) -> StoreResult<Vec<ResponseRow>> {
         let mut rows = Vec::new();
-        for id in &self.span.late {
+        for id in ids {
             let before = Uuid::from_u128(id.uuid().as_u128().saturating_sub(1));
             let after = Some(ResponseId::from_uuid(before));
             let page = store.list_responses(&ResponseQuery { after, ..self.query.clone() }).await?;

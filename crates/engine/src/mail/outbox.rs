@@ -355,7 +355,8 @@ fn refused(row: &MailRow, error: SendError, now: Timestamp) -> MailRow {
             return MailRow { reply: Some(UNANSWERED.to_owned()), ..ended(&row, MailEnd::Failed) };
         }
         SendError::Unanswered => Some(UNANSWERED.to_owned()),
-        SendError::Unreachable(_) => None,
+        // A lost connection does not undo that an earlier attempt had no reply.
+        SendError::Unreachable(_) => row.reply.clone().filter(|it| it == UNANSWERED),
     };
     let tried = usize::try_from(row.attempts).unwrap_or(usize::MAX);
     let pause = PAUSE_MINUTES.get(tried.saturating_sub(1));

@@ -103,6 +103,12 @@ impl Logs {
         (self.saved_at, self.leased_until) = (Instant::now(), leased_until);
     }
 
+    /// Another node publishes: what this one knows is where that one may be, or behind it.
+    pub(super) fn leave(&mut self) {
+        self.apps.values_mut().for_each(|log| log.is_unsaved = false);
+        self.leased_until = None;
+    }
+
     /// The age of the oldest event that was read and is not published.
     pub(super) fn lag_millis(&self, now: Timestamp) -> i64 {
         let oldest = self.apps.values().filter_map(|log| log.waiting_since).min();

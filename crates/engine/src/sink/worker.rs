@@ -260,7 +260,9 @@ impl SinkWorker {
         options: &SinkOptions,
         state: &mut State,
     ) -> Result<Duration, StoreError> {
-        (state.logs, state.is_last) = (None, false);
+        // What was read stays known, so that an idle node reads no more than others.
+        state.logs.iter_mut().for_each(Logs::leave);
+        state.is_last = false;
         let lag = self.held_millis(options, &mut state.held).await?;
         self.core.metrics.sink.set_lag(lag);
         Ok(RETRY_INTERVAL)

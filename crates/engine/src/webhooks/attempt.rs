@@ -181,9 +181,11 @@ fn cut_off(
     batch_id: Option<String>,
     attempted_at: Timestamp,
 ) -> Attempted {
+    // One time for all, so that a batch stays one.
+    let next_at = Some(core.now());
     let waits = |item: Item| DeliveryRow {
         state: DeliveryState::Waiting,
-        next_at: Some(core.now()),
+        next_at,
         attempted_at,
         status: None,
         reply: None,

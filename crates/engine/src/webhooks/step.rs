@@ -163,8 +163,10 @@ fn grouped(endpoint: &EndpointRow, items: Vec<Item>) -> Vec<Attempt> {
     let mut attempts: Vec<Attempt> = Vec::new();
     for item in items {
         let is_together = |last: &&mut Attempt| {
-            let batch = last.0.first().and_then(|first| first.delivery.batch_id.as_ref());
-            last.0.len() < most && batch == item.delivery.batch_id.as_ref()
+            // Equal attempts have equal pauses, so that a batch stays one.
+            let of = |delivery: &DeliveryRow| (delivery.batch_id.clone(), delivery.attempts);
+            let first = last.0.first().map(|first| of(&first.delivery));
+            last.0.len() < most && first == Some(of(&item.delivery))
         };
         match attempts.last_mut().filter(is_together) {
             Some(last) => last.0.push(item),

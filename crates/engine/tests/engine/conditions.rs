@@ -4,10 +4,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use sluice_engine::clock::Clock as _;
+use sluice_engine::outbound::{self, Waiting};
 use sluice_engine::rows::Scope;
-use sluice_engine::{AdminError, AdminResult, AppDetail, AppPatch, Condition, RequestScope};
-use sluice_flow::id::AppId;
-use sluice_store::{StoreError, StoreResult};
+use sluice_engine::{AdminError, AdminResult, AppDetail, AppPatch, Condition, RequestScope, Store};
+use sluice_flow::id::{AppId, MailId};
+use sluice_store::{
+    AdminStore as _, At, Change, MailKind, MailRow, MailWrite, StoreError, StoreResult, Write,
+};
 
 use crate::support::{UseCases as _, World};
 
@@ -118,4 +122,33 @@ async fn a_request_without_a_change_has_its_condition_evaluated_at_the_end() {
     assert_eq!(evaluations.load(Ordering::SeqCst), 0);
     assert!(!scope.held().await.unwrap());
     assert!(!scope.has_refused(), "nothing was refused: there was nothing to write");
+}
+
+/// A condition that does not hold.
+struct Never;
+
+impl Condition for Never {
+    fn holds(&self) -> Pin<Box<dyn Future<Output = StoreResult<bool>> + Send + '_>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+}
+
+#[tokio::test]
+async fn a_copy_in_another_state_drops_nothing_and_the_request_ends() {
+    let world = World::new().await;
+    let mail = MailRow::new(MailId::from_random(7), MailKind::Password, world.clock.now());
+    let added = Change::new(move || vec![Write::Mail(MailWrite::Add(vec![mail.clone()]))]);
+    world.faults.apply(At::Instance, added).await.unwrap();
+    world.clock.advance_millis(1_000);
+    let store = Arc::clone(&world.faults) as Arc<dyn Store>;
+    outbound::hold(&store, world.clock.now()).await.unwrap();
+    let copy = world.another().await;
+    let instance = copy.engine.instance(&copy.actor).unwrap();
+    let scope = RequestScope::current_or_new();
+    scope.require(Box::new(Never));
+    Arc::clone(&scope).run(instance.resume_outbound(Waiting::Drop)).await.unwrap_err();
+    assert!(scope.has_refused());
+    assert!(store.outbound_held_at().await.unwrap().is_some());
+    let waiting = instance.resume_outbound(Waiting::Drop).await.unwrap();
+    assert_eq!(waiting.0, 1, "the e-mail was still there");
 }

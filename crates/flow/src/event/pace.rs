@@ -2,8 +2,8 @@
 //!
 //! Both need the same processors and the same disk. While submissions wait for one another, so that
 //! several share a write, events are sent at a part of the rate at which responses are stored. The
-//! part grows with the time for which an event has waited, so that receivers fall behind by minutes
-//! and not by hours; and some events are always sent. When the load ends, there is no limit.
+//! part grows with the time for which an event has waited, up to no limit, so that receivers fall
+//! behind by minutes and not by hours; and some events are always sent. When the load ends, there is no limit.
 
 /// What a server stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,6 +18,9 @@ const BUSY_RESPONSES_PER_WRITE: u64 = 3;
 /// From which time of waiting on, in seconds, one event is sent for how many stored responses; and
 /// how many are sent in any case, per second.
 const SHARES: [(i64, u64, u64); 3] = [(5 * 60, 1, 1_000), (60, 4, 500), (0, 20, 200)];
+/// From this time of waiting on, in seconds, there is no limit: with many receivers, the last share
+/// may be less than what is new.
+const UNLIMITED_AFTER: i64 = 15 * 60;
 /// Events of one request that cost as much as a request with one event.
 const EVENTS_PER_COST: usize = 10;
 
@@ -28,7 +31,10 @@ pub fn events_per_second(load: Load, waited_millis: i64) -> Option<u64> {
     let is_busy = responses_per_second > 0
         && responses_per_second >= writes_per_second.saturating_mul(BUSY_RESPONSES_PER_WRITE);
     let waited = waited_millis.max(0) / 1_000;
-    let (_, each, least) = SHARES.iter().find(|(seconds, ..)| is_busy && waited >= *seconds)?;
+    if !is_busy || waited >= UNLIMITED_AFTER {
+        return None;
+    }
+    let (_, each, least) = SHARES.iter().find(|(seconds, ..)| waited >= *seconds)?;
     Some((responses_per_second / each).max(*least))
 }
 
@@ -56,6 +62,8 @@ mod tests {
             (12_000, 600, MINUTE, Some(3_000)),
             (12_000, 600, 5 * MINUTE - 1, Some(3_000)),
             (12_000, 600, 5 * MINUTE, Some(12_000)),
+            (12_000, 600, 15 * MINUTE - 1, Some(12_000)),
+            (12_000, 600, 15 * MINUTE, None),
             // Some are always sent.
             (1_500, 500, 0, Some(200)),
             (40, 5, 0, Some(200)),

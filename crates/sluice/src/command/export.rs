@@ -95,7 +95,7 @@ async fn save(
                 count(piece);
             }
             Ok(None) => return Ok(OutputState::Open),
-            Err(CallError::Away(_)) => {
+            Err(CallError::Away(_) | CallError::Later(_)) => {
                 return Err(Failure::new(
                     "the export was interrupted, and its partial file was removed",
                     "run it again; the server's log reports why",

@@ -49,7 +49,7 @@ async fn follow(args: &ExportArgs, into: &Path) -> Outcome {
             Err(RoundError::Local(failure)) => return Err(failure),
             // The server was never reached: report that instead of waiting for a restart.
             Err(RoundError::Call(CallError::Away(failure))) if !reached => return Err(failure),
-            Err(RoundError::Call(CallError::Away(failure))) => {
+            Err(RoundError::Call(CallError::Away(failure) | CallError::Later(failure))) => {
                 if !std::mem::replace(&mut away, true) {
                     output::note(format_args!("{failure}\ntrying again …"));
                 }

@@ -295,8 +295,10 @@ impl Run<'_> {
             let inputs: Vec<&Value> = waiting.iter().map(|(_, submission)| submission).collect();
             let left = match self.server.procedure(self.key, self.procedure, &inputs).await {
                 Ok(reply) => self.settle(waiting, reply)?,
-                Err(CallError::Away(failure)) if tries >= TRIES_MAX => return Err(failure),
-                Err(CallError::Away(_)) => waiting,
+                Err(CallError::Away(failure) | CallError::Later(failure)) if tries >= TRIES_MAX => {
+                    return Err(failure);
+                }
+                Err(CallError::Away(_) | CallError::Later(_)) => waiting,
                 Err(error) => return Err(error.into()),
             };
             if !left.is_empty() {

@@ -43,7 +43,7 @@ async fn follow(args: TailArgs) -> Outcome {
             Ok(page) => page,
             // The server was never reached: report that instead of waiting for a restart.
             Err(CallError::Away(failure)) if !reached => return Err(failure),
-            Err(CallError::Away(failure)) => {
+            Err(CallError::Away(failure) | CallError::Later(failure)) => {
                 if !away {
                     output::note(format_args!("{failure}\nreconnecting …"));
                 }

@@ -221,6 +221,11 @@ impl Folder {
         let path = self.lines_of(after.day());
         if *day == Some(after.day()) {
             match OpenOptions::new().write(true).open(&path) {
+                // Whatever shortened it, zeros must not take its place.
+                Ok(file) if file.metadata()?.len() < *bytes => {
+                    let what = format!("{} is shorter than it was", path.display());
+                    Err(io::Error::other(format!("{what}; follow into another folder")))
+                }
                 Ok(file) => file.set_len(*bytes),
                 Err(error) if error.kind() == io::ErrorKind::NotFound && *bytes == 0 => Ok(()),
                 Err(error) => Err(error),

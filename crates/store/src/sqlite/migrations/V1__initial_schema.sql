@@ -522,10 +522,10 @@ CREATE TABLE mails (
     PRIMARY KEY (app_id, mail_id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX mails_by_id ON mails (mail_id);
-CREATE INDEX mails_by_time ON mails (next_at) WHERE next_at IS NOT NULL;
-CREATE INDEX mails_with_passwords ON mails (next_at) WHERE kind = 'password' AND next_at IS NOT NULL;
-CREATE INDEX mails_with_notices ON mails (next_at) WHERE kind IN ('notice', 'endpoint') AND next_at IS NOT NULL;
-CREATE INDEX mails_with_invitations ON mails (app_id, next_at) WHERE kind = 'invitation' AND next_at IS NOT NULL;
+CREATE INDEX mails_by_time ON mails (next_at, mail_id) WHERE next_at IS NOT NULL;
+CREATE INDEX mails_with_passwords ON mails (next_at, mail_id) WHERE kind = 'password' AND next_at IS NOT NULL;
+CREATE INDEX mails_with_notices ON mails (next_at, mail_id) WHERE kind IN ('notice', 'endpoint') AND next_at IS NOT NULL;
+CREATE INDEX mails_with_invitations ON mails (app_id, next_at, mail_id) WHERE kind = 'invitation' AND next_at IS NOT NULL;
 CREATE INDEX mails_of_closed_flows ON mails (app_id, flow_id) WHERE ended = 'closed';
 CREATE INDEX mails_by_invitation ON mails (app_id, assignment_id) WHERE assignment_id IS NOT NULL;
 CREATE INDEX mails_by_user ON mails (user_id, flow_id) WHERE user_id IS NOT NULL;
