@@ -108,7 +108,6 @@ const NOT_RUN = [
   ["releasing", "", "builds of minutes; packaging/try runs what they make"],
   ["respondents", "erasure_load", "a measurement of minutes"],
   ["running", "prometheus.yml", "a file of another program; parsed by docs.test.mjs"],
-  ["running", "ExecStart", "needs systemd"],
   ["scaling", "", "needs several machines; tests/faults/patroni and crates/store/tests run what can be run on one"],
 ];
 
@@ -161,8 +160,8 @@ const filled = (code) => Object.entries(ids).reduce((text, [name, id]) => text.r
   .replaceAll(/https:\/\/feedback\.example\.com|http:\/\/127\.0\.0\.1:8080/g, server.url);
 
 /** Commands that make what later commands of their block name, and the ids that they print. */
-const MAKES = /^sluice (user add|invite add|flow push)/;
-const MADE = /\b(us|fa|fl)_\w+/g;
+const MAKES = /^sluice (user add|invite add|flow push|token create|key create)/;
+const MADE = /\b(us|fa|fl|tk|pk)_\w+/g;
 
 /** Runs a block as a reader would, in one shell; a request that is refused fails it. */
 async function shell(code) {
