@@ -160,7 +160,7 @@ const filled = (code) => Object.entries(ids).reduce((text, [name, id]) => text.r
   .replaceAll(/https:\/\/feedback\.example\.com|http:\/\/127\.0\.0\.1:8080/g, server.url);
 
 /** Commands that make what later commands of their block name, and the ids that they print. */
-const MAKES = /^sluice (user add|invite add|flow push|token create|key create)/;
+const MAKES = /^sluice (user add|invite add|flow push|token list|key create)/;
 const MADE = /\b(us|fa|fl|tk|pk)_\w+/g;
 
 /** Runs a block as a reader would, in one shell; a request that is refused fails it. */
