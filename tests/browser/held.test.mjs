@@ -55,7 +55,7 @@ test("the banner leads to the decision, and is gone after it", async () => {
   await page.getByRole("heading", { name: "E-mails and webhooks are held" }).waitFor();
   await page.getByRole("button", { name: "Drop what waits" }).click();
   await agree(page);
-  await page.waitForURL(/done=resumed/);
+  await page.getByText("E-mails and webhooks are sent from now on.").waitFor();
   assert.equal(await banner(page).count(), 0);
   await page.goto(world.address(`/console/apps/${appId}`));
   assert.equal(await banner(page).count(), 0);
