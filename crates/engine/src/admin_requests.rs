@@ -7,7 +7,7 @@
 //! - not claimed, or claimed by an attempt that stopped and wrote nothing: it is carried out;
 //! - claimed by an attempt that is under way: the caller waits and asks again;
 //! - replied to: the stored reply is sent again;
-//! - written, but without a stored reply: the caller is told, and it is not carried out again.
+//! - written, but without a stored reply: the reply says so, and it is not carried out again.
 //!
 //! A stored reply may contain secrets that are shown once. It is sealed with a key that is derived
 //! from the caller's secret and the idempotency key, neither of which is stored.
@@ -79,7 +79,7 @@ struct Head {
     headers: Vec<(String, String)>,
 }
 
-/// The right to carry out a request once. Whoever holds it ends it: with [`Self::finish`] after a
+/// The right to carry out a request once. Its holder ends it: with [`Self::finish`] after a
 /// reply that stands, with [`Self::give_up`] after one that does not.
 pub struct RequestClaim {
     core: Arc<Core>,

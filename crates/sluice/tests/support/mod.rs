@@ -19,7 +19,7 @@ pub(crate) fn sluice() -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SLUICE_")) {
         command.env_remove(name);
     }
-    // Profiles of whoever runs the tests.
+    // Profiles of the person who runs the tests.
     command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
