@@ -1,5 +1,5 @@
-// Every code block of docs/ is run: commands and requests here, against a real server, unless another test runs them or this
-// machine cannot. A new block that is neither fails the first test.
+// Every code block of docs/ is accounted for: commands and requests are run here, against a real server; the tables name the test
+// that covers a block otherwise, or why none does. A new block that is neither fails the first test.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

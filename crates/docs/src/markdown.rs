@@ -177,9 +177,7 @@ fn with_links<'a>(events: &[Event<'a>], source: &Source) -> Vec<Event<'a>> {
                 }));
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
-                let start =
-                    html! { pre data-language=(language) tabindex="0" { (PreEscaped("")) } };
-                let start = start.into_string().replace("</pre>", "<code>");
+                let start = format!("<pre data-language=\"{language}\" tabindex=\"0\"><code>");
                 linked.push(Event::Html(start.into()));
             }
             Event::End(TagEnd::CodeBlock) => linked.push(Event::Html("</code></pre>\n".into())),

@@ -207,7 +207,7 @@ pub(super) async fn reminders_are_set_for_the_invitations_of_one_flow(store: The
         assert_eq!(found(&store, &row).await, Some(row));
     }
     for row in in_flight {
-        // Whoever sends it learns of the change.
+        // Its sender learns of the change.
         assert_eq!(found(&store, &row).await, Some(MailRow { revision: 4, ..row }));
     }
 }
