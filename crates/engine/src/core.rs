@@ -30,6 +30,7 @@ use crate::outbound_hold::Outbound;
 use crate::people::password::Passwords;
 use crate::registry::Registry;
 use crate::request_scope::RequestScope;
+use crate::stop::Stop;
 use crate::unavailable::NotReady;
 use crate::verify::Verifying;
 use crate::visit_counts::VisitCounts;
@@ -59,6 +60,8 @@ pub(crate) struct Core {
     /// Absent if there is no mail server.
     pub(crate) mail: Option<MailOptions>,
     pub(crate) outbound: Outbound,
+    /// When webhooks and e-mails end.
+    pub(crate) stop: Arc<Stop>,
     /// The hash of the admin token from the environment.
     pub(crate) environment_token: Option<[u8; 32]>,
     /// Without a trailing slash.

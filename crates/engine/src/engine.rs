@@ -137,6 +137,7 @@ impl Engine {
             deliveries: Deliveries::new(options.webhook_sender),
             mail: options.mail,
             outbound: Outbound::new(options.hold_outbound, publishes),
+            stop: Arc::default(),
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
             public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
@@ -212,10 +213,10 @@ impl Engine {
         self.core.store.why_stopped()
     }
 
-    /// Starts no more webhook requests; those in progress may go on for this long, also during
-    /// [`Self::close`].
-    pub fn stop_webhooks(&self, drain: Duration) {
-        self.upkeep.deliveries.begin_stop(drain);
+    /// Starts no more webhook requests and e-mails; those in progress may go on for this long, also
+    /// during [`Self::close`].
+    pub fn stop_sending(&self, drain: Duration) {
+        self.core.stop.begin(drain);
     }
 
     /// Stores what is queued, then releases the store. New submissions are refused from here on.
@@ -225,6 +226,7 @@ impl Engine {
             keep_running_after(&error, "the last visits were not counted", &self.core.lost);
         }
         self.upkeep.deliveries.stop_taking().await;
+        self.core.finish_mails().await;
         self.tasks.iter().for_each(JoinHandle::abort);
         self.upkeep.sink.close().await;
         self.upkeep.deliveries.close().await;

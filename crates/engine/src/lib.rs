@@ -92,6 +92,7 @@ mod single_flight;
 pub mod sink;
 mod sink_position;
 mod skip_index;
+mod stop;
 pub mod stored_response;
 pub mod summary;
 pub mod tally;

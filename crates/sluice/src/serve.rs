@@ -34,9 +34,9 @@ use crate::{backend, logging, output, signals, systemd};
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(30);
-/// How long webhook requests in progress may go on, within the drain timeout: as long as one may
-/// take. Less than the time to close, which follows.
-const WEBHOOKS_DRAIN_MAX: Duration = Duration::from_secs(15);
+/// How long webhook requests and e-mails in progress may go on, within the drain timeout: as long as
+/// a request may take. Less than the time to close, which follows.
+const SENDING_DRAIN_MAX: Duration = Duration::from_secs(15);
 
 pub(crate) async fn run(given: ServeArgs) -> Outcome {
     let settings = Settings::read(given.clone())?;
@@ -85,7 +85,7 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
             () = engine.lost_track() => {}
         }
         systemd::notify(systemd::STOPPING);
-        engine.stop_webhooks(settings.drain_timeout.min(WEBHOOKS_DRAIN_MAX));
+        engine.stop_sending(settings.drain_timeout.min(SENDING_DRAIN_MAX));
     };
     let token = settings.metrics_token.as_ref().map(|token| MetricsToken::new(&token.0));
     let options = AppOptions {

@@ -17,6 +17,7 @@ use super::MailOptions;
 use super::outbox::Delivered;
 use crate::background::keep_running_after;
 use crate::core::Core;
+use crate::stop::Phase;
 
 /// How long a server waits while the mail server is away.
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(15);
@@ -44,10 +45,11 @@ struct Lane {
 }
 
 impl Core {
-    /// Sends e-mails as they become due, until the store is closed.
+    /// Sends e-mails as they become due, until the server stops.
     pub(crate) async fn send_mails(self: Arc<Self>) {
         let Some(options) = self.mail.clone() else { return };
         let Some(interval) = options.interval else { return };
+        let _mailing = self.stop.mailing.lock().await;
         let lanes = MailLane::ALL.map(|lane| self.send_lane(lane, &options, interval));
         let [passwords, notices, invitations] = lanes;
         tokio::join!(passwords, notices, invitations);
@@ -67,13 +69,22 @@ impl Core {
             look_at: Instant::now(),
         };
         loop {
+            if self.stop.is_ending() {
+                // What is queued was not taken from the store; the next start sends it.
+                work.queue.clear();
+                if work.running.is_empty() {
+                    return;
+                }
+            }
             work.begin(self, options);
+            let is_ending = self.stop.is_ending();
             let may_look = work.queue.is_empty() && work.running.len() < PLACES;
             let worked = tokio::select! {
                 Some(ended) = work.running.join_next_with_id() => {
                     work.ended(ended).map(|done| work.pause_after(done, interval))
                 }
-                () = tokio::time::sleep_until(work.look_at), if may_look => {
+                () = self.stop.reaches(Phase::Ending), if !is_ending => Ok(()),
+                () = tokio::time::sleep_until(work.look_at), if may_look && !is_ending => {
                     self.due_mails(lane, &mut work.turn).await.map(|due| work.read(due, interval))
                 }
             };
@@ -84,6 +95,17 @@ impl Core {
                 work.queue.clear();
                 work.look_at = Instant::now() + UNREACHABLE_PAUSE;
             }
+        }
+    }
+
+    /// Waits for the e-mails in progress, as long as a stop may take. One that is cut off has an
+    /// unknown outcome, and is sent again.
+    pub(crate) async fn finish_mails(&self) {
+        let left = self.stop.time_left();
+        if !*self.lost.borrow()
+            && tokio::time::timeout(left, self.stop.mailing.lock()).await.is_err()
+        {
+            tracing::warn!("the server stops before the mail server has replied to every e-mail");
         }
     }
 

@@ -16,9 +16,9 @@ use super::batch;
 use super::format;
 use super::sender::{REPLY_BYTES_MAX, WebhookReply, WebhookRequest, WebhookSender};
 use super::signing;
-use super::stop::{Phase, Stop};
 use crate::core::Core;
 use crate::ids::random_bits;
+use crate::stop::{Phase, Stop};
 
 /// The longest time for one attempt. The sender has a shorter limit; a step relies on this one.
 pub(super) const ATTEMPT_MAX: Duration = Duration::from_secs(17);

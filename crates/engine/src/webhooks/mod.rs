@@ -19,7 +19,6 @@ mod secrets;
 mod sender;
 mod signing;
 mod step;
-mod stop;
 mod wakes;
 mod worker;
 

@@ -23,10 +23,10 @@ use super::places::{Place, SLOW_AFTER};
 use super::removals::Removals;
 use super::scout::Positions;
 use super::sender::WebhookSender;
-use super::stop::{Phase, Stop};
 use crate::admin::AdminResult;
 use crate::core::Core;
 use crate::events::{Event, find_payloads, not_ahead};
+use crate::stop::{Phase, Stop};
 
 /// The most deliveries that one step sends again.
 const AGAIN_MAX: usize = 25;

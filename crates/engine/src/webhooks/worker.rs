@@ -28,7 +28,6 @@ use super::places::{Place, Places};
 use super::removals::Removals;
 use super::scout::{HELD_BACK_MILLIS, scout};
 use super::step::{Lines, STEP_MAX, Stepped, step};
-use super::stop::{Phase, Stop};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
@@ -36,6 +35,7 @@ use crate::background::keep_running_after;
 use crate::core::Core;
 use crate::events::find_payloads;
 use crate::ids::random_bits;
+use crate::stop::Phase;
 
 /// How often a node looks for endpoints that are due.
 const TICK: Duration = Duration::from_millis(250);
@@ -53,8 +53,6 @@ const LEASE_SECONDS: i64 = 40;
 pub(super) const KEPT_MAX: usize = 1_000;
 /// How long finished deliveries are kept.
 const KEPT_SECONDS: i64 = 30 * 24 * 60 * 60;
-/// How long requests in progress may go on when the server stops, if nobody says otherwise.
-const DRAIN: Duration = Duration::from_secs(5);
 /// How long it may take after that to note what was cut off.
 const NOTED_MAX: Duration = Duration::from_secs(3);
 /// The actor of what happens by itself.
@@ -72,9 +70,6 @@ pub(crate) struct DeliveryWorker {
     woken: Mutex<Vec<(Timestamp, Vec<AppId>)>>,
     /// The work on endpoints; it ends when this is dropped.
     tasks: Mutex<JoinSet<()>>,
-    stop: Arc<Stop>,
-    /// Until when requests in progress may go on, once the server stops.
-    drain_until: Mutex<Option<Instant>>,
     /// Held while endpoints are taken.
     looking: tokio::sync::Mutex<()>,
     /// A place is free, or there is more to send.
@@ -83,14 +78,13 @@ pub(crate) struct DeliveryWorker {
 
 impl DeliveryWorker {
     pub(crate) fn new(core: &Arc<Core>) -> Self {
-        let stop: Arc<Stop> = Arc::default();
         let lines = core.deliveries.sender.clone().map(|sender| Lines {
             core: Arc::clone(core),
             sender,
             positions: Arc::default(),
             pages: Arc::default(),
             pacing: Arc::new(Pacing::new(&core.metrics)),
-            stop: Arc::clone(&stop),
+            stop: Arc::clone(&core.stop),
         });
         Self {
             lines,
@@ -99,8 +93,6 @@ impl DeliveryWorker {
             places: Arc::default(),
             woken: Mutex::default(),
             tasks: Mutex::default(),
-            stop,
-            drain_until: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             more: Arc::default(),
         }
@@ -109,7 +101,7 @@ impl DeliveryWorker {
     pub(crate) async fn run(self: Arc<Self>) {
         let Some(lines) = &self.lines else { return };
         let mut counted_at: Option<Instant> = None;
-        while !self.stop.is_ending() {
+        while !self.core.stop.is_ending() {
             if let Err(error) = self.look(lines).await
                 && !keep_running_after(&error, "webhooks were not delivered", &self.core.lost)
             {
@@ -134,29 +126,20 @@ impl DeliveryWorker {
         Ok(())
     }
 
-    /// Starts no more requests; those in progress may go on for this long.
-    pub(crate) fn begin_stop(&self, drain: Duration) {
-        let until = Instant::now() + drain;
-        self.drain_until.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(until);
-        self.stop.advance(Phase::Ending);
-    }
-
     /// Takes no more endpoints. One that is just being taken would stay leased if the task that takes
     /// it were aborted.
     pub(crate) async fn stop_taking(&self) {
-        self.begin_stop(DRAIN);
+        self.core.stop.time_left();
         let _ = tokio::time::timeout(NOTED_MAX, self.looking.lock()).await;
     }
 
     /// Ends the work on endpoints before the store is closed. What became of the requests is noted,
     /// and the leases are released. A request that takes too long is cut off, to be sent again.
     pub(crate) async fn close(&self) {
-        self.begin_stop(DRAIN);
-        let until = *self.drain_until.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = until.map_or(DRAIN, |until| until.saturating_duration_since(Instant::now()));
+        let left = self.core.stop.time_left();
         let is_lost = *self.core.lost.borrow();
         if is_lost || tokio::time::timeout(left, self.places.all_free()).await.is_err() {
-            self.stop.advance(Phase::Cut);
+            self.core.stop.advance(Phase::Cut);
             let _ = tokio::time::timeout(NOTED_MAX, self.places.all_free()).await;
         }
         let mut tasks =
@@ -168,7 +151,7 @@ impl DeliveryWorker {
     async fn look(&self, lines: &Lines) -> Result<(), StoreError> {
         let core = &self.core;
         let _looking = self.looking.lock().await;
-        if self.stop.is_ending() || core.outbound.is_held(&*core.store).await? {
+        if core.stop.is_ending() || core.outbound.is_held(&*core.store).await? {
             return Ok(());
         }
         let apps = match core.deliveries.known_apps() {

@@ -34,7 +34,10 @@ pub(super) async fn hand_over(
     };
     let outcome = match accepted {
         Ok(()) => match tokio::time::timeout(CONTENT_MAX, connection.message(content)).await {
-            Ok(reply) => reply.map(|_| ()).map_err(|error| refusal(&error)),
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) if error.status().is_some() => Err(refusal(&error)),
+            // The connection was lost after the content, or part of it, was sent.
+            Ok(Err(_)) => return Err(SendError::Unanswered),
             Err(_) => return Err(SendError::Unanswered),
         },
         refused => refused,
@@ -84,6 +87,7 @@ mod tests {
     };
     use tokio::time::{Instant, sleep};
 
+    use super::super::CLOSED;
     use super::*;
 
     /// A connection within the process, so that the clock of the runtime can be paused.
@@ -127,6 +131,22 @@ mod tests {
         }
     }
 
+    /// A server that closes the connection when it gets this line.
+    async fn close_at(stream: DuplexStream, last: &'static str) {
+        let (read, mut write) = split(stream);
+        let mut lines = BufReader::new(read).lines();
+        write.write_all(b"220 mail.test\r\n").await.unwrap();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let reply: &[u8] = match line.split(' ').next().unwrap_or_default() {
+                word if word == last => return,
+                "DATA" => b"354 go on\r\n",
+                "EHLO" | "MAIL" | "RCPT" => b"250 OK\r\n",
+                _ => continue,
+            };
+            write.write_all(reply).await.unwrap();
+        }
+    }
+
     /// A server that takes this many seconds before its reply to the recipient and to the content.
     async fn serve(stream: DuplexStream, to_recipient: u64, to_content: u64) {
         let (read, mut write) = split(stream);
@@ -161,14 +181,31 @@ mod tests {
     async fn sent(to_recipient: u64, to_content: u64) -> (Result<(), SendError>, u64) {
         let (ours, theirs) = duplex(1_024);
         let server = tokio::spawn(serve(theirs, to_recipient, to_content));
+        let begun = Instant::now();
+        let outcome = handed_over(ours).await;
+        server.abort();
+        (outcome, begun.elapsed().as_secs())
+    }
+
+    async fn handed_over(ours: DuplexStream) -> Result<(), SendError> {
         let stream = Box::new(Pipe(ours));
         let hello = ClientId::default();
         let connection = AsyncSmtpConnection::connect_with_transport(stream, &hello).await.unwrap();
         let [from, to] = ["mail@acme.example", "ada@mail.example"].map(|it| it.parse().unwrap());
-        let begun = Instant::now();
-        let outcome = hand_over(connection, from, to, b"Subject: x\r\n\r\nHello\r\n").await;
-        server.abort();
-        (outcome, begun.elapsed().as_secs())
+        hand_over(connection, from, to, b"Subject: x\r\n\r\nHello\r\n").await
+    }
+
+    #[tokio::test]
+    async fn a_connection_lost_after_the_content_is_no_outage_but_a_missing_reply() {
+        for (last, expected) in [
+            (".", SendError::Unanswered),
+            ("RCPT", SendError::Unreachable(CLOSED.to_owned())),
+            ("DATA", SendError::Unreachable(CLOSED.to_owned())),
+        ] {
+            let (ours, theirs) = duplex(1_024);
+            tokio::spawn(close_at(theirs, last));
+            assert_eq!(handed_over(ours).await, Err(expected), "{last}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

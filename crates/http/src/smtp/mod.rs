@@ -26,6 +26,8 @@ use url::Url;
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const READY_MAX: Duration = Duration::from_secs(25);
 const LATE: &str = "it did not answer in time";
+/// A connection that ends within a reply.
+const CLOSED: &str = "it closed the connection, or does not speak SMTP";
 /// Refusals that concern the sign-in, not the recipient.
 const SIGN_IN_CODES: [u16; 4] = [530, 534, 535, 538];
 
@@ -166,7 +168,7 @@ fn refusal(error: &Error) -> SendError {
             error if error.is_timeout() => LATE,
             error if error.is_tls() => "its certificate or TLS was not accepted",
             error if error.is_client() => "it does not offer STARTTLS, or no known way to sign in",
-            error if error.is_response() => "it answered with something that is not SMTP",
+            error if error.is_response() => CLOSED,
             _ => "there is no connection",
         };
         return SendError::Unreachable(what.to_owned());

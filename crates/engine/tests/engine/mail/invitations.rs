@@ -344,10 +344,10 @@ async fn a_reminder_that_is_chosen_while_an_e_mail_is_sent_is_not_lost() {
     let ids = shop.invite(&["ada"]).await;
     let engine = Arc::clone(&other.engine);
     let sending = tokio::spawn(async move { engine.deliver_mails().await });
-    slow.begun.notified().await;
+    slow.begun(1).await;
     let email = InvitationEmail { reminders: 1, reminder_days: 2, ..InvitationEmail::default() };
     shop.set_email(email).await;
-    slow.go_on.notify_one();
+    slow.go_on.add_permits(1);
     assert_eq!(sending.await.unwrap().unwrap().sent, 1);
     let due = Timestamp::from_millis(START_MILLIS + 2 * DAY_MILLIS);
     let status = shop.status(ids[0]).await.unwrap();
@@ -413,7 +413,7 @@ async fn a_reply_that_takes_minutes_keeps_the_e_mail_from_other_servers() {
     let ids = shop.invite(&["ada"]).await;
     let engine = Arc::clone(&other.engine);
     let sending = tokio::spawn(async move { engine.deliver_mails().await });
-    slow.begun.notified().await;
+    slow.begun(1).await;
     let next_at = async || shop.status(ids[0]).await.unwrap().next_at.unwrap();
     for _ in 0..3 {
         let before = next_at().await;
@@ -431,7 +431,7 @@ async fn a_reply_that_takes_minutes_keeps_the_e_mail_from_other_servers() {
     while next_at().await == before {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    slow.go_on.notify_one();
+    slow.go_on.add_permits(1);
     assert_eq!(sending.await.unwrap().unwrap().sent, 1);
     let status = shop.status(ids[0]).await.unwrap();
     assert_eq!((status.sent, status.ended), (1, None));

@@ -106,3 +106,34 @@ async fn a_recipient_whose_server_hangs_holds_up_no_other() {
     let expected: Vec<_> = names("p", 50).iter().map(|name| address(name)).collect();
     assert_eq!(inbox.recipients(), expected);
 }
+
+#[tokio::test]
+async fn a_stop_finishes_the_emails_in_progress_and_starts_no_others() {
+    let shop = Shop::open(1_000).await;
+    // More than are sent at a time.
+    invite(&shop, &names("p", 12)).await;
+    let inbox = Arc::new(Inbox::slow());
+    let server = shop.world.another_with(sending(&inbox, Duration::from_secs(3_600))).await;
+    inbox.begun(8).await;
+    server.engine.stop_sending(Duration::from_secs(60));
+    let closing = tokio::spawn(async move { server.engine.close().await });
+    inbox.go_on.add_permits(100);
+    closing.await.unwrap();
+    assert_eq!(inbox.recipients().len(), 8, "nothing more was started");
+    // No time passes: what was sent is noted, and only the others are left.
+    assert_eq!(shop.deliver().await.sent, 4);
+}
+
+#[tokio::test]
+async fn an_email_without_a_reply_does_not_delay_a_stop() {
+    let shop = Shop::open(1_000).await;
+    invite(&shop, &names("p", 1)).await;
+    let inbox = Arc::new(Inbox::slow());
+    let server = shop.world.another_with(sending(&inbox, Duration::from_secs(3_600))).await;
+    inbox.begun(1).await;
+    server.engine.stop_sending(Duration::ZERO);
+    server.engine.close().await;
+    assert_eq!(shop.deliver().await.sent, 0, "it is still taken");
+    shop.pass(10 * MINUTE_MILLIS);
+    assert_eq!(shop.deliver().await.sent, 1);
+}

@@ -12,7 +12,7 @@ use sluice_engine::{AppDetail, Duplicates, NewInvitation, Options};
 use sluice_flow::id::{AssignmentId, FlowId, FlowVersionId};
 use sluice_flow::invitation::Invitee;
 use sluice_flow::invitation_email::InvitationEmail;
-use tokio::sync::Notify;
+use tokio::sync::Semaphore;
 
 use crate::support::{World, accepted, submission};
 
@@ -20,7 +20,7 @@ pub(crate) const MINUTE_MILLIS: i64 = 60_000;
 pub(crate) const DAY_MILLIS: i64 = 24 * 60 * MINUTE_MILLIS;
 
 /// A mail server that keeps what it accepts, and answers as it was told to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Inbox {
     pub(crate) mails: Mutex<Vec<OutgoingMail>>,
     pub(crate) refusals: Mutex<VecDeque<SendError>>,
@@ -28,15 +28,34 @@ pub(crate) struct Inbox {
     pub(crate) hangs: bool,
     /// Never answers for recipients that start with this, unless it is empty.
     pub(crate) hangs_for: &'static str,
-    /// Answers only after `go_on`.
+    /// Answers one e-mail for each permit of `go_on`.
     pub(crate) is_slow: bool,
-    pub(crate) begun: Notify,
-    pub(crate) go_on: Notify,
+    pub(crate) begun: Semaphore,
+    pub(crate) go_on: Semaphore,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self {
+            mails: Mutex::default(),
+            refusals: Mutex::default(),
+            hangs: false,
+            hangs_for: "",
+            is_slow: false,
+            begun: Semaphore::new(0),
+            go_on: Semaphore::new(0),
+        }
+    }
 }
 
 impl Inbox {
     pub(crate) fn slow() -> Self {
         Self { is_slow: true, ..Self::default() }
+    }
+
+    /// Waits until a slow server was handed this many more e-mails.
+    pub(crate) async fn begun(&self, count: u32) {
+        self.begun.acquire_many(count).await.unwrap().forget();
     }
 
     pub(crate) fn refuse(&self, errors: impl IntoIterator<Item = SendError>) {
@@ -65,8 +84,8 @@ impl Transport for Inbox {
                 std::future::pending::<()>().await;
             }
             if self.is_slow {
-                self.begun.notify_one();
-                self.go_on.notified().await;
+                self.begun.add_permits(1);
+                self.go_on.acquire().await.unwrap().forget();
             }
             match self.refusals.lock().unwrap().pop_front() {
                 Some(error) => Err(error),

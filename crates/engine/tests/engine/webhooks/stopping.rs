@@ -26,7 +26,7 @@ async fn a_stop_finishes_the_requests_in_progress_and_releases_the_lease() {
     }
     it.settle();
     becomes("the first one is sent", || it.receivers.got(URL).len() == 1).await;
-    it.world.engine.stop_webhooks(Duration::from_secs(60));
+    it.world.engine.stop_sending(Duration::from_secs(60));
     let engine = Arc::clone(&it.world.engine);
     let closing = tokio::spawn(async move { engine.close().await });
     gate.add_permits(10_000);
@@ -51,7 +51,7 @@ async fn a_request_that_takes_longer_than_a_stop_may_is_noted_and_sent_again() {
     it.submit().await;
     it.settle();
     becomes("it is sent", || it.receivers.got(URL).len() == 1).await;
-    it.world.engine.stop_webhooks(Duration::ZERO);
+    it.world.engine.stop_sending(Duration::ZERO);
     it.world.engine.close().await;
     it.receivers.script(URL, &[Does::Reply(200)]);
     let it = it.restarted().await;
