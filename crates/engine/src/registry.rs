@@ -10,6 +10,7 @@
 
 mod assets;
 mod designs;
+mod lookup;
 mod resolve;
 mod schemas;
 mod short_paths;
@@ -37,6 +38,7 @@ use sluice_store::{
     StoreResult, VersionState,
 };
 
+use self::lookup::Lookup;
 use crate::branding::Branding;
 use crate::cache_marks::CacheMarks;
 use crate::clock::Clock;
@@ -224,23 +226,21 @@ impl Registry {
     }
 
     /// The app of an active key.
-    pub(crate) async fn app(&self, key: &ApiKey) -> StoreResult<Option<Arc<AppView>>> {
+    pub(crate) fn app<'a>(&'a self, key: &'a ApiKey) -> Lookup<'a, AppView> {
         self.cached(&self.caches.keys, key, |view| view.app_id, async {
             let Some(app) = self.store.find_app_by_key(key).await? else { return Ok(None) };
             Ok(Some(Arc::new(self.app_view(app).await?)))
         })
-        .await
     }
 
     /// The data of an app for its hosted pages.
-    pub(crate) async fn hosted_app(&self, id: AppId) -> StoreResult<Option<Arc<HostedApp>>> {
-        self.cached(&self.caches.hosted, &id, |app| app.view.app_id, async {
+    pub(crate) fn hosted_app(&self, id: AppId) -> Lookup<'_, HostedApp> {
+        self.cached(&self.caches.hosted, &id, |app| app.view.app_id, async move {
             let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
             let branding = Branding::of_app(&app.row);
             let view = Arc::new(self.app_view(app).await?);
             Ok(Some(Arc::new(HostedApp { view, branding })))
         })
-        .await
     }
 
     /// Identity keys are read only if they are used; changing the keys or the mode changes the app.
@@ -261,13 +261,12 @@ impl Registry {
         })
     }
 
-    pub(crate) async fn flow(&self, id: FlowId) -> StoreResult<Option<Arc<FlowView>>> {
-        self.cached(&self.caches.flows, &id, |view| view.app_id, async {
+    pub(crate) fn flow(&self, id: FlowId) -> Lookup<'_, FlowView> {
+        self.cached(&self.caches.flows, &id, |view| view.app_id, async move {
             let Some(state) = self.store.find_flow(id).await? else { return Ok(None) };
             let full = FullCheck::new(&*self.store, &state.flow, self.clock.monotonic()).await?;
             Ok(Some(Arc::new(FlowView::new(&state, full))))
         })
-        .await
     }
 
     /// A version of this app; `None` for a version of another app.
@@ -276,22 +275,23 @@ impl Registry {
         app: AppId,
         id: FlowVersionId,
     ) -> StoreResult<Option<Arc<VersionView>>> {
-        let view = self
-            .cached(&self.caches.versions, &id, |view| view.app_id, async {
-                let Some(state) = self.store.find_version(id).await? else { return Ok(None) };
-                // Parsing and compressing a long definition here would delay other requests.
-                let definitions = self.definitions.clone();
-                let view = move || VersionView::new(state, &definitions);
-                let view = tokio::task::spawn_blocking(view).await;
-                let mut view = view.map_err(|error| StoreError::Failed(Box::new(error)))??;
-                if let Some(published) = &mut view.published {
-                    let definition = published.snapshot.definition();
-                    published.images = image_sizes(&*self.store, view.app_id, definition).await;
-                }
-                Ok(Some(Arc::new(view)))
-            })
-            .await?;
-        Ok(view.filter(|view| view.app_id == app))
+        Ok(self.version_of_any_app(id).await?.filter(|view| view.app_id == app))
+    }
+
+    fn version_of_any_app(&self, id: FlowVersionId) -> Lookup<'_, VersionView> {
+        self.cached(&self.caches.versions, &id, |view| view.app_id, async move {
+            let Some(state) = self.store.find_version(id).await? else { return Ok(None) };
+            // Parsing and compressing a long definition here would delay other requests.
+            let definitions = self.definitions.clone();
+            let view = move || VersionView::new(state, &definitions);
+            let view = tokio::task::spawn_blocking(view).await;
+            let mut view = view.map_err(|error| StoreError::Failed(Box::new(error)))??;
+            if let Some(published) = &mut view.published {
+                let definition = published.snapshot.definition();
+                published.images = image_sizes(&*self.store, view.app_id, definition).await;
+            }
+            Ok(Some(Arc::new(view)))
+        })
     }
 
     /// Outdates the cached entries of these apps, and all entries for lookups that found nothing.
@@ -343,27 +343,35 @@ impl Registry {
         }
     }
 
-    async fn cached<K: Eq + Hash + Clone, V, W: Weighter<K, Entry<V>> + Clone>(
-        &self,
-        cache: &SingleFlightCache<K, V, W>,
+    fn cached<'a, K, V, W>(
+        &'a self,
+        cache: &'a SingleFlightCache<K, V, W>,
         key: &K,
         app_of: fn(&V) -> AppId,
-        load: impl Future<Output = StoreResult<Option<Arc<V>>>>,
-    ) -> StoreResult<Option<Arc<V>>> {
+        load: impl Future<Output = StoreResult<Option<Arc<V>>>> + Send + 'a,
+    ) -> Lookup<'a, V>
+    where
+        K: Eq + Hash + Clone + Send + Sync + 'a,
+        V: Send + Sync,
+        W: Weighter<K, Entry<V>> + Clone + Send + Sync,
+    {
         let before = self.caches.changes.load(Ordering::SeqCst);
         if let Some(known) = cache.get(key) {
-            return Ok(known);
+            return Lookup::Known(known);
         }
-        let load = async {
-            let value = load.await?;
-            let mark = self.caches.marks.of(value.as_deref().map(app_of));
-            Ok(Entry { value, mark })
-        };
-        let loaded = cache.get_or_load(key, load).await?;
-        if self.caches.changes.load(Ordering::SeqCst) != before {
-            cache.remove(key);
-        }
-        Ok(loaded)
+        let key = key.clone();
+        Lookup::Load(Box::pin(async move {
+            let load = async {
+                let value = load.await?;
+                let mark = self.caches.marks.of(value.as_deref().map(app_of));
+                Ok(Entry { value, mark })
+            };
+            let loaded = cache.get_or_load(&key, load).await?;
+            if self.caches.changes.load(Ordering::SeqCst) != before {
+                cache.remove(&key);
+            }
+            Ok(loaded)
+        }))
     }
 }
 

@@ -7,9 +7,9 @@ pub(crate) fn is_date(text: &str) -> bool {
     if !digits.iter().all(u8::is_ascii_digit) {
         return false;
     }
-    let two = |tens: u8, ones: u8| ((tens - b'0') * 10 + (ones - b'0')).cast_signed();
-    let year = i16::from(two(y1, y2)) * 100 + i16::from(two(y3, y4));
-    year > 0 && jiff::civil::Date::new(year, two(m1, m2), two(d1, d2)).is_ok()
+    let two = |tens: u8, ones: u8| u32::from(tens - b'0') * 10 + u32::from(ones - b'0');
+    let year = (two(y1, y2) * 100 + two(y3, y4)).cast_signed();
+    year > 0 && chrono::NaiveDate::from_ymd_opt(year, two(m1, m2), two(d1, d2)).is_some()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use chrono::{DateTime, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since the Unix epoch, written as RFC 3339 in UTC with milliseconds.
@@ -123,8 +124,8 @@ impl Serialize for Day {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let instant = jiff::Timestamp::from_millisecond(self.0).map_err(|_| fmt::Error)?;
-        write!(f, "{instant:.3}")
+        let instant = DateTime::from_timestamp_millis(self.0).ok_or(fmt::Error)?;
+        f.write_str(&instant.to_rfc3339_opts(SecondsFormat::Millis, true))
     }
 }
 
@@ -132,8 +133,8 @@ impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
-        let instant: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
-        let millis = instant.as_millisecond();
+        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidTimestamp)?;
+        let millis = instant.timestamp_millis();
         if (Self::MIN.0..=Self::MAX.0).contains(&millis) {
             Ok(Self(millis))
         } else {

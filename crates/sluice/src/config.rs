@@ -4,11 +4,12 @@
 //! An unknown key in the file is refused, since a mistyped setting that is silently ignored would
 //! be noticed only when it is missed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args as _;
+use serde::de::IgnoredAny;
 use sluice_engine::Rates;
 use sluice_engine::rate::{
     APP_BYTES_PER_DAY, APP_CALLS_PER_SECOND, BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX,
@@ -330,13 +331,9 @@ fn read_file(path: &Path) -> Result<ServeArgs, Failure> {
 }
 
 fn from_toml(text: &str) -> Result<ServeArgs, (String, String)> {
-    let unreadable = |error: &toml::de::Error| {
-        let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
-        let at = if line == 0 { String::new() } else { format!("line {line}: ") };
-        let what = format!("{at}{}", error.message().replace('\n', " "));
-        (what, format!("the settings are {}", known_keys().join(", ")))
-    };
-    let table: toml::Table = text.parse().map_err(|error| unreadable(&error))?;
+    let unreadable =
+        |error| (toml_fault(&error), format!("the settings are {}", known_keys().join(", ")));
+    let table: BTreeMap<String, IgnoredAny> = basic_toml::from_str(text).map_err(unreadable)?;
     let known = known_keys();
     if let Some(unknown) = table.keys().find(|key| !known.contains(key)) {
         let remedy = match nearest(unknown, &known) {
@@ -345,7 +342,20 @@ fn from_toml(text: &str) -> Result<ServeArgs, (String, String)> {
         };
         return Err((format!("there is no setting {unknown:?}"), remedy));
     }
-    toml::from_str(text).map_err(|error| unreadable(&error))
+    basic_toml::from_str(text).map_err(unreadable)
+}
+
+/// What is wrong with a TOML file, after the number of the line. The text of the line is left out:
+/// it may be a secret.
+pub(crate) fn toml_fault(error: &basic_toml::Error) -> String {
+    let text = error.to_string().replace('\n', " ");
+    match error.line_col() {
+        Some((line, _)) => {
+            let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+            format!("line {}: {what}", line + 1)
+        }
+        None => text,
+    }
 }
 
 /// The flags of the server, except the one that names the file itself.

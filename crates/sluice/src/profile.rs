@@ -142,11 +142,9 @@ fn read_file(path: &Path) -> Result<Option<ProfileFile>, Failure> {
         Err(error) => return Err(unreadable(error)),
     };
     check_mode(path, &std::fs::metadata(path).map_err(unreadable)?)?;
-    let file = toml::from_str(&text).map_err(|error| {
-        // The text of the line may be a token.
-        let line = error.span().map_or(1, |at| text[..at.start].matches('\n').count() + 1);
+    let file = basic_toml::from_str(&text).map_err(|error| {
         Failure::usage(
-            format!("{} line {line}: {}", path.display(), error.message()),
+            format!("{} {}", path.display(), crate::config::toml_fault(&error)),
             "correct the file; docs/running.md shows one",
         )
     })?;
@@ -199,7 +197,7 @@ mod tests {
             admin_token: value(variables, "admin"),
             profile: value(variables, "profile"),
         };
-        let found = decide(args, variables, toml::from_str(file).unwrap()).unwrap();
+        let found = decide(args, variables, basic_toml::from_str(file).unwrap()).unwrap();
         assert_eq!((found.server.as_str(), found.token.as_deref()), expected);
     }
 
@@ -236,14 +234,14 @@ mod tests {
     fn an_unknown_profile_is_an_error_that_lists_the_known_ones() {
         let args = ServerArgs { profile: Some("x".to_owned()), server: None, token: None };
         let missing =
-            decide(args, Variables::default(), toml::from_str(FILE).unwrap()).unwrap_err();
+            decide(args, Variables::default(), basic_toml::from_str(FILE).unwrap()).unwrap_err();
         assert_eq!(missing.known, ["live", "test"]);
         for wrong in [
             "[profiles.a]\ntoken = \"t\"",
             "servers = 1",
             "[profiles.a]\nserver = \"s\"\napp = \"x\"",
         ] {
-            assert!(toml::from_str::<ProfileFile>(wrong).is_err(), "{wrong}");
+            assert!(basic_toml::from_str::<ProfileFile>(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -154,7 +154,6 @@ impl Cells for CsvRow<'_> {
 }
 
 /// The texts of a list, joined.
-#[cfg(feature = "xlsx")]
 pub(super) fn joined(texts: &[Cow<'_, str>]) -> String {
     let mut joined = String::new();
     join_into(&mut joined, texts);

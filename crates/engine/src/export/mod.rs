@@ -26,8 +26,8 @@ pub(crate) mod pipe;
 mod since;
 mod span;
 mod tags;
-#[cfg(feature = "xlsx")]
 mod xlsx;
+mod zip;
 
 pub(crate) use self::csv::without_formulas;
 pub use self::format::{ExportFormat, Followed, LineFormat, ValuesAs};
@@ -52,7 +52,6 @@ pub static FORMATS: &[&ExportFormat] = &[
     &jsonl::FORMAT,
     #[cfg(feature = "parquet")]
     &parquet::FORMAT,
-    #[cfg(feature = "xlsx")]
     &xlsx::FORMAT,
 ];
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use quick_cache::Weighter;
 use sluice_flow::id::AssetId;
-use sluice_store::StoreResult;
 
-use super::{ENTRY_BYTES, Registry, RegistryWeighter};
+use super::{ENTRY_BYTES, Lookup, Registry, RegistryWeighter};
 use crate::shown_images::ServedImage;
 use crate::single_flight::Entry;
 
@@ -18,10 +17,9 @@ impl Weighter<AssetId, Entry<ServedImage>> for RegistryWeighter {
 }
 
 impl Registry {
-    pub(crate) async fn asset(&self, id: AssetId) -> StoreResult<Option<Arc<ServedImage>>> {
-        self.cached(&self.caches.assets, &id, |image| image.app_id, async {
+    pub(crate) fn asset(&self, id: AssetId) -> Lookup<'_, ServedImage> {
+        self.cached(&self.caches.assets, &id, |image| image.app_id, async move {
             Ok(self.store.find_asset(id).await?.map(|row| Arc::new(row.into())))
         })
-        .await
     }
 }

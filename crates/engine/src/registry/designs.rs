@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_store::{FlowRow, StoreResult};
 
-use super::{ENTRY_BYTES, HostedApp, Registry, RegistryWeighter};
+use super::{ENTRY_BYTES, HostedApp, Lookup, Registry, RegistryWeighter};
 use crate::branding::Branding;
 use crate::single_flight::Entry;
 
@@ -30,12 +30,11 @@ impl quick_cache::Weighter<FlowId, Entry<FlowBranding>> for RegistryWeighter {
 }
 
 impl Registry {
-    pub(crate) async fn flow_branding(&self, id: FlowId) -> StoreResult<Option<Arc<FlowBranding>>> {
-        self.cached(&self.caches.designs, &id, |flow| flow.app_id, async {
+    pub(crate) fn flow_branding(&self, id: FlowId) -> Lookup<'_, FlowBranding> {
+        self.cached(&self.caches.designs, &id, |flow| flow.app_id, async move {
             let Some(state) = self.store.find_flow(id).await? else { return Ok(None) };
             self.branding_of(&state.flow).await
         })
-        .await
     }
 
     /// The same for a row that was read; `None` if the flow has the design of its app.

@@ -11,7 +11,7 @@ use sluice_flow::payload::Generation;
 use sluice_flow::submission_schema;
 use sluice_store::{StoreError, StoreResult};
 
-use super::{ENTRY_BYTES, LARGE_EXPECTED, Registry, RegistryWeighter};
+use super::{ENTRY_BYTES, LARGE_EXPECTED, Lookup, Registry, RegistryWeighter, VersionView};
 use crate::encoded_body::EncodedBody;
 use crate::single_flight::{Entry, SingleFlightCache};
 
@@ -51,16 +51,19 @@ impl Registry {
         if version.accepting(self.clock.now()) == Accepting::Gone {
             return Ok(None);
         }
-        let key = (id, generation);
-        let schema = self.cached(&self.caches.schemas, &key, |schema| schema.app_id, async {
+        let schema = self.schema_of(version, (id, generation)).await?;
+        Ok(schema.map(|schema| Arc::clone(&schema.served)))
+    }
+
+    fn schema_of(&self, version: Arc<VersionView>, key: SchemaKey) -> Lookup<'_, ServedSchema> {
+        self.cached(&self.caches.schemas, &key, |schema| schema.app_id, async move {
             let Some(published) = &version.published else { return Ok(None) };
             let snapshot = published.snapshot.clone();
             // A long definition takes milliseconds, which would delay other requests.
-            let render = move || EncodedBody::new(submission_schema::render(&snapshot, generation));
+            let render = move || EncodedBody::new(submission_schema::render(&snapshot, key.1));
             let served = tokio::task::spawn_blocking(render).await;
             let served = served.map_err(|error| StoreError::Failed(Box::new(error)))?;
-            Ok(Some(Arc::new(ServedSchema { app_id: app, served: Arc::new(served) })))
-        });
-        Ok(schema.await?.map(|schema| Arc::clone(&schema.served)))
+            Ok(Some(Arc::new(ServedSchema { app_id: version.app_id, served: Arc::new(served) })))
+        })
     }
 }

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use sluice_flow::short_path;
-use sluice_store::{ShortPathRow, StoreResult};
+use sluice_store::ShortPathRow;
 
-use super::Registry;
+use super::{Lookup, Registry};
 
 impl Registry {
     /// The flow with this path, in any letter case. A text that cannot be a path is not looked up.
-    pub(crate) async fn short_path(&self, path: &str) -> StoreResult<Option<Arc<ShortPathRow>>> {
-        let Ok(path) = short_path::check(path) else { return Ok(None) };
-        self.cached(&self.caches.short_paths, &path, |row| row.app_id, async {
+    pub(crate) fn short_path(&self, path: &str) -> Lookup<'_, ShortPathRow> {
+        let Ok(path) = short_path::check(path) else { return Lookup::Known(None) };
+        let key = path.clone();
+        self.cached(&self.caches.short_paths, &key, |row| row.app_id, async move {
             Ok(self.store.find_short_path(&path).await?.map(Arc::new))
         })
-        .await
     }
 }

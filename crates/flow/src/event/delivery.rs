@@ -56,8 +56,8 @@ fn read_retry_after(text: &str, now: Timestamp) -> Option<u32> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(text.parse().unwrap_or(u32::MAX).min(RETRY_AFTER_SECONDS_MAX));
     }
-    let date = jiff::fmt::rfc2822::parse(text).ok()?;
-    let seconds = date.timestamp().as_second() - now.as_millis().div_euclid(1_000);
+    let date = chrono::DateTime::parse_from_rfc2822(text).ok()?;
+    let seconds = date.timestamp() - now.as_millis().div_euclid(1_000);
     Some(u32::try_from(seconds.max(0)).unwrap_or(u32::MAX).min(RETRY_AFTER_SECONDS_MAX))
 }
 

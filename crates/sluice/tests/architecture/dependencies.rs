@@ -57,7 +57,7 @@ pub(crate) struct Dependency {
 }
 
 pub(crate) fn policy() -> Policy {
-    toml::from_str(&std::fs::read_to_string(root().join("deny.toml")).unwrap()).unwrap()
+    basic_toml::from_str(&std::fs::read_to_string(root().join("deny.toml")).unwrap()).unwrap()
 }
 
 /// All crates that any feature or platform may need.

@@ -45,7 +45,7 @@ const TABLE: [Row; 13] = [
 const AXUM: &[&str] = &["axum", "tower-http", "utoipa-axum"];
 const HTTP: &[&str] =
     &["axum", "http", "http-body", "hyper", "hyper-util", "tower-http", "reqwest"];
-const SQL: &[&str] = &["rusqlite", "tokio-postgres", "deadpool-postgres"];
+const SQL: &[&str] = &["rusqlite", "tokio-postgres", "deadpool"];
 const IO: &[&str] = &["tokio", "async-trait", "futures-util", "getrandom", "tempfile"];
 
 /// A crate of the workspace and its normal dependencies.

@@ -6,14 +6,12 @@
 //! the connection on it, and the success is never seen: the waiter for that COMMIT sees a lost
 //! connection, so the outcome is in doubt.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::tls_stream::MakeRustlsConnect;
-use deadpool_postgres::Connect;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::error::{DbError, Severity};
@@ -36,8 +34,6 @@ const SET_UP: &str = "SELECT set_config('synchronous_commit', CASE current_setti
 
 /// Additionally, for sessions that must not write: the server itself enforces it.
 const READ_ONLY: &str = "SET default_transaction_read_only = on";
-
-type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Called when a notification arrives; does nothing on most connections.
 pub(super) type Heard = Arc<dyn Fn() + Send + Sync>;
@@ -122,25 +118,21 @@ impl Connector {
         }
         Ok((client, driver))
     }
-}
 
-/// For the pool, which only accepts errors of the driver.
-impl Connect for Connector {
-    fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
-        Box::pin(async {
-            let causes = match self.open(Arc::new(|| {})).await {
-                Ok(opened) => return Ok(opened),
-                Err(NotOpened(causes)) => causes,
-            };
-            for (place, cause) in causes {
-                match cause {
-                    Cause::Pg(error) => return Err(error),
-                    Cause::Deadline => tracing::warn!(place, "PostgreSQL does not answer"),
-                }
+    /// For the pool, which accepts only errors of the driver.
+    pub(super) async fn open_first(&self) -> Result<(Client, JoinHandle<()>), Error> {
+        let causes = match self.open(Arc::new(|| {})).await {
+            Ok(opened) => return Ok(opened),
+            Err(NotOpened(causes)) => causes,
+        };
+        for (place, cause) in causes {
+            match cause {
+                Cause::Pg(error) => return Err(error),
+                Cause::Deadline => tracing::warn!(place, "PostgreSQL does not answer"),
             }
-            // Every host was silent; the pool's own deadline ends this.
-            std::future::pending().await
-        })
+        }
+        // Every host was silent; the pool's own deadline ends this.
+        std::future::pending().await
     }
 }
 

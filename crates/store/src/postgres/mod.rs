@@ -53,6 +53,7 @@ mod removal;
 mod reports;
 mod roles;
 mod schema;
+mod session;
 mod short_paths;
 mod sinks;
 mod skip_index;
@@ -66,6 +67,7 @@ mod visits;
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
@@ -186,6 +188,7 @@ impl Drop for PgStore {
 async fn to_the_end<T: Send + 'static>(
     write: impl Future<Output = StoreResult<T>> + Send + 'static,
 ) -> StoreResult<T> {
-    let ended = tokio::spawn(write).await;
+    // Boxed, so that a task is compiled for each type of result and not for each write.
+    let ended = tokio::spawn(write.boxed()).await;
     ended.unwrap_or_else(|error| Err(StoreError::InDoubt(Box::new(error))))
 }

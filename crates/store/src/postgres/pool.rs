@@ -7,26 +7,23 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool as Inner, PoolError,
-    RecyclingMethod, Runtime,
-};
+use deadpool::Runtime;
+use deadpool::managed::{Hook, HookError, Object, Pool as Inner, PoolError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, Row, Statement};
+use tokio_postgres::{Row, Statement};
 
 use super::citus::{self, Workers};
 use super::codec::Cells;
 use super::connect::{ConnectError, Options};
 use super::failure::{RedactedError, TransactionError};
 use super::link::Connector;
+use super::session::{Session, Sessions};
 use super::stall::Stall;
 use crate::{Damage, StoreError, StoreResult};
 
-/// A connection that was idle for this long is tested before it is used.
-const IDLE_TRUSTED: Duration = Duration::from_secs(10);
-/// Deadline of that test.
+/// Deadline of the test of a connection that was idle.
 const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
 /// How long the readiness check waits for the workers; within its own deadline.
 const WORKERS_ASKED: Duration = Duration::from_secs(1);
@@ -46,7 +43,7 @@ pub(super) fn param_refs(params: &[BoxedParam]) -> Vec<&(dyn ToSql + Sync)> {
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    inner: Inner,
+    inner: Inner<Sessions>,
     options: Options,
     /// Present if tables are distributed with Citus.
     workers: Option<Arc<Workers>>,
@@ -64,22 +61,11 @@ impl Pool {
         damage: Arc<Damage>,
     ) -> Result<Self, ConnectError> {
         let longest = connector.longest() + Duration::from_millis(200);
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_connect(Config::new(), connector, recycling);
-        let sign_of_life = Hook::async_fn(|client: &mut ClientWrapper, used| {
-            Box::pin(async move {
-                if used.last_used() < IDLE_TRUSTED {
-                    return Ok(());
-                }
-                client.batch_execute("").await.map_err(HookError::Backend)
-            })
-        });
-        let builder = Inner::builder(manager)
+        let builder = Inner::builder(Sessions(connector))
             .max_size(options.connections_max.max(options.lanes + 1))
             .wait_timeout(Some(options.checkout_deadline))
             .create_timeout(Some(longest))
             .recycle_timeout(Some(RECYCLE_DEADLINE))
-            .pre_recycle(sign_of_life)
             .runtime(Runtime::Tokio1);
         let builder = match &workers {
             Some(workers) => builder.post_create(worker_check(Arc::clone(workers), &options)),
@@ -187,14 +173,7 @@ impl Pool {
         params: Params<'_>,
         read: fn(&mut Cells) -> StoreResult<T>,
     ) -> StoreResult<Vec<T>> {
-        let mut lease = self.lease().await?;
-        let rows =
-            within(self.options.statement_deadline, "answer", lease.query(sql, params)).await;
-        lease.settle(rows.as_ref().err());
-        rows.map_err(TransactionError::of_statement)?
-            .iter()
-            .map(|row| read(&mut Cells::of(row)))
-            .collect()
+        self.rows(sql, params, false).await?.iter().map(|row| read(&mut Cells::of(row))).collect()
     }
 
     /// As [`Self::many`], but the planner prefers an index to reading or sorting a whole table,
@@ -206,15 +185,21 @@ impl Pool {
         params: Params<'_>,
         read: fn(&mut Cells) -> StoreResult<T>,
     ) -> StoreResult<Vec<T>> {
+        self.rows(sql, params, true).await?.iter().map(|row| read(&mut Cells::of(row))).collect()
+    }
+
+    /// For any type that is read from the rows, so that it is compiled once.
+    async fn rows(&self, sql: &str, params: Params<'_>, by_index: bool) -> StoreResult<Vec<Row>> {
         let mut lease = self.lease().await?;
-        let rows =
-            within(self.options.statement_deadline, "answer", lease.query_by_index(sql, params))
-                .await;
+        let query = async {
+            match by_index {
+                true => lease.query_by_index(sql, params).await,
+                false => lease.query(sql, params).await,
+            }
+        };
+        let rows = within(self.options.statement_deadline, "answer", query).await;
         lease.settle(rows.as_ref().err());
-        rows.map_err(TransactionError::of_statement)?
-            .iter()
-            .map(|row| read(&mut Cells::of(row)))
-            .collect()
+        rows.map_err(TransactionError::of_statement)
     }
 
     /// The first row of a statement that returns at most one, or several of which any will do.
@@ -237,12 +222,12 @@ impl Pool {
 }
 
 /// Checks the workers with every new connection: it may have been lost because one was replaced.
-fn worker_check(workers: Arc<Workers>, options: &Options) -> Hook {
+fn worker_check(workers: Arc<Workers>, options: &Options) -> Hook<Sessions> {
     let deadline = options.connect_deadline;
-    Hook::async_fn(move |client: &mut ClientWrapper, _| {
+    Hook::async_fn(move |session: &mut Session, _| {
         let workers = Arc::clone(&workers);
         Box::pin(async move {
-            citus::set_up(client, &workers, deadline).await.map_err(HookError::message)
+            citus::set_up(session, &workers, deadline).await.map_err(HookError::message)
         })
     })
 }
@@ -251,7 +236,7 @@ fn worker_check(workers: Arc<Workers>, options: &Options) -> Hook {
 #[derive(Debug)]
 pub(super) struct Lease {
     /// Absent only while it is dropped.
-    object: Option<Object>,
+    object: Option<Object<Sessions>>,
     /// Whether it may return to the pool.
     clean: bool,
     /// Absent once the work is given up; then closing does not wait for it.
@@ -313,10 +298,10 @@ impl Lease {
 }
 
 impl Deref for Lease {
-    type Target = ClientWrapper;
+    type Target = Session;
 
     #[expect(clippy::expect_used, reason = "it is taken out only when the lease is dropped")]
-    fn deref(&self) -> &ClientWrapper {
+    fn deref(&self) -> &Session {
         self.object.as_ref().expect("a lease has its connection until it is dropped")
     }
 }

@@ -3,6 +3,7 @@
 //! Reads run on the runtime's blocking threads. Each one is short ([`super::read`] cuts long
 //! searches into slices), since the log cannot be reset while an old read still uses it.
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,6 +44,12 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> StoreResult<T> {
+        let read: AnyRead = Box::new(move |connection| Ok(Box::new(read(connection)?)));
+        result_of(self.run(read).await?)
+    }
+
+    /// For any type of result, so that it is compiled once and not for each of them.
+    async fn run(&self, read: AnyRead) -> StoreResult<Box<dyn Any + Send>> {
         let permits = Arc::clone(&self.permits);
         let permit = permits.acquire_owned().await.map_err(|_| StoreError::Closed)?;
         let idle = Arc::clone(&self.idle);
@@ -97,6 +104,16 @@ fn not_opened(damage: &Damage, error: OpenError) -> StoreError {
         }
         error => StoreError::Failed(Box::new(error)),
     }
+}
+
+/// A read with a result of any type.
+pub(super) type AnyRead =
+    Box<dyn FnOnce(&Connection) -> rusqlite::Result<Box<dyn Any + Send>> + Send>;
+
+/// The result of an [`AnyRead`] that was made of a read with this type.
+pub(super) fn result_of<T: 'static>(result: Box<dyn Any + Send>) -> StoreResult<T> {
+    let result = result.downcast().map_err(|_| StoreError::Failed("a read of another type".into()));
+    Ok(*result?)
 }
 
 /// A read that panicked has not corrupted the list: it had taken its connection out.

@@ -2,6 +2,7 @@
 //!
 //! While a view is open, the log cannot be reset: it grows with every write until the view ends.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -9,6 +10,7 @@ use rusqlite::{Connection, Result};
 use sluice_flow::id::{AppId, FlowId};
 
 use super::read::export;
+use super::readers::{AnyRead, result_of};
 use super::{counts, failure};
 use crate::{
     CountsQuery, Damage, FlowCounts, RecordCursor, RecordPage, StoreError, StoreResult, StoreView,
@@ -33,6 +35,11 @@ impl View {
         &mut self,
         read: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> StoreResult<T> {
+        let read: AnyRead = Box::new(move |connection| Ok(Box::new(read(connection)?)));
+        result_of(self.run(read).await?)
+    }
+
+    async fn run(&mut self, read: AnyRead) -> StoreResult<Box<dyn Any + Send>> {
         let connection = self.connection.take().ok_or(StoreError::Closed)?;
         let task = tokio::task::spawn_blocking(move || {
             let result = read(&connection);
