@@ -58,11 +58,11 @@ def small_disk(mebibytes):
 
 
 class Disk:
-    """A separate disk, as a file with ext4, whose power can be cut."""
+    """A separate disk, as a file with ext4 in `here`, whose power can be cut."""
 
-    def __init__(self, stack):
+    def __init__(self, stack, here=None):
         need("mke2fs", "mount")
-        here = stack.enter_context(folder())
+        here = here or stack.enter_context(folder())
         # PostgreSQL runs as another user.
         here.chmod(0o755)
         self.image, self.path, self.stack = here / "disk", here / "mounted", stack
