@@ -14,7 +14,7 @@ OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 
 
 def digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 class Entry:
@@ -55,7 +55,7 @@ class Verdict:
 
     def __init__(self, acknowledged=0, stored=0, lost=0, doubled=0, recovery=None, broken=()):
         self.acknowledged, self.stored, self.lost, self.doubled = acknowledged, stored, lost, doubled
-        self.recovery, self.broken, self.notes = recovery, list(broken), []
+        self.recovery, self.broken, self.notes, self.tries = recovery, list(broken), [], 1
 
     def must(self, holds, otherwise):
         """Notes a promise of the fault itself."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import pathlib
 import typing
 
@@ -15,25 +16,30 @@ NO_CHECKS = "a plain server without the checks"
 
 
 class Site:
-    """What a try may use. Everything of it is gone when the try ends, except PostgreSQL."""
+    """What a try may use. Everything of it is gone when the try ends, except the PostgreSQL that tries share."""
 
     def __init__(self, binary, stack, shared):
-        self.binary, self.stack, self.shared, self.count = binary, stack, shared, 0
+        self.binary, self.stack, self.shared = binary, stack, shared
 
     def folder(self):
         return self.stack.enter_context(folder())
 
     @property
     def postgres(self):
+        """Shared by all tries: for faults that do not touch it."""
         if "postgres" not in self.shared:
             self.shared["postgres"] = Postgres(self.shared["stack"])
         return self.shared["postgres"]
 
-    def store(self, name, data=None):
+    def own_postgres(self, **how):
+        """For faults of PostgreSQL itself."""
+        return Postgres(self.stack, **how)
+
+    def store(self, name, data=None, postgres=None):
         """The arguments for an empty store of this kind."""
         data = data or self.folder() / "data"
         data.mkdir(exist_ok=True)
-        return ["--data", data, *(["--store", self.postgres.database()] if name == "PostgreSQL" else [])]
+        return ["--data", data, *(["--store", (postgres or self.postgres).database()] if name == "PostgreSQL" else [])]
 
     def server(self, store, **how):
         server = Server(how.pop("binary", self.binary), store, self.folder() / "server.log", **how)
@@ -55,10 +61,27 @@ class Fault:
     control: typing.Callable[[Site], Verdict] | None
     without: str
     store: str = "SQLite"
-    # In the short and in the long form.
+    # In the short and in the long form; 0 if that form does not have it.
     tries: tuple = (1, 5)
     # What comes before the seconds in the column of recovery.
     recovery: str = ""
+    # If set, `once` makes up to so many of the tries, by the argument `count`.
+    series: int = 0
+    # Whether it belongs to the selection that runs with all other tests.
+    in_ci: bool = False
+
+    def __str__(self):
+        return f"{self.name} ({self.store})"
+
+    def run(self, tries, made):
+        """Makes so many tries; `made` runs a function on a site. Returns their verdicts."""
+        if not self.series:
+            return [made(self.once) for _ in range(tries)]
+        counts = [min(self.series, tries - done) for done in range(0, tries, self.series)]
+        verdicts = [made(functools.partial(self.once, count=count)) for count in counts]
+        for verdict, count in zip(verdicts, counts):
+            verdict.tries = count
+        return verdicts
 
 
 def in_site(binary, shared, what):

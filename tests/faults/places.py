@@ -7,8 +7,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # _IOR('X', 125, __u32), and its flag: the journal is not written either, as when the power fails.
@@ -55,11 +58,13 @@ def small_disk(mebibytes):
 
 
 class Disk:
-    """A disk of its own, as a file with ext4, whose power can be cut."""
+    """A separate disk, as a file with ext4 in `here`, whose power can be cut."""
 
-    def __init__(self, stack):
+    def __init__(self, stack, here=None):
         need("mke2fs", "mount")
-        here = stack.enter_context(folder())
+        here = here or stack.enter_context(folder())
+        # PostgreSQL runs as another user.
+        here.chmod(0o755)
         self.image, self.path, self.stack = here / "disk", here / "mounted", stack
         self.path.mkdir()
         with open(self.image, "wb") as image:
@@ -90,18 +95,24 @@ class Disk:
 
 
 class Postgres:
-    """A temporary PostgreSQL, started by scripts/postgres."""
+    """A temporary PostgreSQL, started by scripts/postgres; `settings` are further ones, `here` is where its folder is."""
 
-    def __init__(self, stack):
-        self.process = subprocess.Popen([ROOT / "scripts" / "postgres"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, stack, settings=(), here=None):
+        options = " ".join(f"-c {name}={value}" for name, value in dict(settings).items())
+        environment = {**os.environ, "SLUICE_POSTGRES_OPTIONS": options, **({"TMPDIR": str(here)} if here else {})}
+        command = [ROOT / "scripts" / "postgres"]
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         stack.callback(self.stop)
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             raise NotHere("PostgreSQL does not start")
-        self.count = 0
+        self.count, self.lock = 0, threading.Lock()
         self.folder = self.ask("SHOW data_directory")
         programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-        self.control = shutil.which("pg_ctl") or (programs and programs[-1])
+        self.control = programs[-1] if programs else shutil.which("pg_ctl")
+        self.first = self.read_first()
+        # As it was started, without the program and its folder.
+        self.options = pathlib.Path(self.folder, "postmaster.opts").read_text().split('"-p"', 1)[1].strip()
 
     def stop(self):
         self.process.stdin.close()
@@ -112,11 +123,63 @@ class Postgres:
 
     def database(self):
         """The URL of a new empty one."""
-        self.count += 1
-        self.ask(f"CREATE DATABASE fault_{os.getpid()}_{self.count}")
-        return re.sub(r"/postgres\?", f"/fault_{os.getpid()}_{self.count}?", self.url)
+        with self.lock:
+            self.count += 1
+            name = f"fault_{os.getpid()}_{self.count}"
+        self.ask(f"CREATE DATABASE {name}")
+        return re.sub(r"/postgres\?", f"/{name}?", self.url)
+
+    def manage(self, *arguments, folder=None):
+        run(*as_user(), self.control, *arguments, "-w", "-D", folder or self.folder, "-l", f"{self.folder}/../log", cwd="/")
 
     def restart(self):
         """As after a crash."""
-        as_user = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--"] if os.geteuid() == 0 else []
-        run(*as_user, self.control, "restart", "-w", "-m", "immediate", "-D", self.folder, "-l", f"{self.folder}/../log", cwd="/")
+        self.manage("restart", "-m", "immediate")
+        self.first = self.read_first()
+
+    def start(self):
+        """After a kill: the files that name its process are removed, since a killed one may not have been reaped yet."""
+        for file in (pathlib.Path(self.folder, "postmaster.pid"), *pathlib.Path(self.folder).parent.glob(".s.PGSQL.*")):
+            file.unlink(missing_ok=True)
+        self.manage("start", "-o", '"-p" ' + self.options)
+        self.first = self.read_first()
+
+    def read_first(self):
+        """The id of the server's first process."""
+        return int(pathlib.Path(self.folder, "postmaster.pid").read_text().split()[0])
+
+    def processes(self):
+        """The ids of the server and of its children."""
+        children = pathlib.Path(f"/proc/{self.first}/task/{self.first}/children")
+        return [self.first, *map(int, children.read_text().split() if children.exists() else ())]
+
+    def kill(self):
+        """kill -9 for all its processes."""
+        processes = self.processes()
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        until(lambda: not any(is_alive(process) for process in processes))
+
+
+def is_alive(process):
+    """Whether it has not ended, or only waits for its parent to notice."""
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def until(is_met, seconds=60):
+    """Waits until this holds; returns whether it does."""
+    end = time.monotonic() + seconds
+    while not is_met():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def as_user():
+    """PostgreSQL refuses to run as root."""
+    return ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--"] if os.geteuid() == 0 else []

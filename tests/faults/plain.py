@@ -2,56 +2,109 @@
 """The control of many faults: a server that stores in SQLite with `synchronous=FULL`, and has none of our checks.
 
 It answers the few routes that the fault tests use, and takes the same arguments. It does not notice that its files were moved
-or changed, creates a database where there is none, and has no digests. `verify` finds nothing.
+or changed, creates a database if there is none, has no digests, accepts every version, reads bodies of any size, and waits for its
+clients without limit. `verify` finds nothing. PLAIN_SYNCHRONOUS names another mode of SQLite than FULL.
 """
 
+import datetime
+import gzip
 import http.server
 import json
+import os
 import pathlib
 import sqlite3
 import sys
 import threading
 
-NEW = {"apps": {"appId": "app", "apiKeys": ["key"]}, "flows": {"flowId": "flow"}, "publish": {"flowVersionId": "version"}}
+NEW = {"apps": {"appId": "app", "apiKeys": ["key"]}, "flows": {"flowId": "flow"}}
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class Store:
     def __init__(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
-        self.lock = threading.Lock()
+        self.lock, self.versions, self.writes = threading.Lock(), [], 0
         self.database = sqlite3.connect(folder / "sluice.db", isolation_level=None, check_same_thread=False)
         self.database.execute("PRAGMA journal_mode=WAL")
-        self.database.execute("PRAGMA synchronous=FULL")
-        self.database.execute("CREATE TABLE IF NOT EXISTS responses (key TEXT UNIQUE, text TEXT)")
+        self.database.execute(f"PRAGMA synchronous={os.environ.get('PLAIN_SYNCHRONOUS', 'FULL')}")
+        self.database.execute("CREATE TABLE IF NOT EXISTS responses (key TEXT UNIQUE, text TEXT, version TEXT, received TEXT)")
 
-    def add(self, key, text):
+    def add(self, key, text, version):
         with self.lock:
-            self.database.execute("INSERT OR IGNORE INTO responses VALUES (?, ?)", (key, text))
+            row = (key, text, version, now())
+            self.database.execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?)", row)
+            self.writes += 1
 
-    def texts(self):
+    def rows(self):
         with self.lock:
-            return [row[0] for row in self.database.execute("SELECT text FROM responses")]
+            found = self.database.execute("SELECT text, version, received FROM responses").fetchall()
+        return [{"answers": {"why": text}, "flowVersionId": version, "receivedAt": received} for text, version, received in found]
+
+    def draft(self):
+        return {"flowVersionId": f"version-{len(self.versions)}"}
+
+    def publish(self):
+        """A new version; the one before it ends at that moment."""
+        with self.lock:
+            at = now()
+            if self.versions:
+                self.versions[-1].update(supersededAt=at, graceEndsAt=at)
+            self.versions.append({**self.draft(), "publishedAt": at, "supersededAt": None, "graceEndsAt": None, "retiredAt": None})
+            return self.versions[-1]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
+    def body(self):
+        if self.headers.get("transfer-encoding") == "chunked":
+            data = bytearray()
+            while size := int(self.rfile.readline(), 16):
+                data += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            data = self.rfile.read(int(self.headers.get("content-length") or 0))
+        return gzip.decompress(data) if self.headers.get("content-encoding") == "gzip" else data
+
     def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        body, store = self.body(), self.server.store
         last = self.path.rsplit("/", 1)[1]
         if last in NEW:
             return self.reply(json.dumps(NEW[last]))
-        answers = json.loads(body)["answers"]
-        if "nowhere" in answers:
+        if last == "publish":
+            return self.reply(json.dumps(store.publish()))
+        submission = json.loads(body)
+        if "nowhere" in submission["answers"]:
             return self.reply('{"success":false}')
-        self.server.store.add(self.headers["idempotency-key"], answers["why"])
+        store.add(self.headers["idempotency-key"], submission["answers"]["why"], submission["flowVersionId"])
         self.reply('{"success":true}')
 
+    def do_PUT(self):
+        self.body()
+        self.reply(json.dumps(self.server.store.draft()))
+
+    def do_PATCH(self):
+        self.body()
+        self.reply("{}")
+
+    def do_DELETE(self):
+        self.reply("{}")
+
     def do_GET(self):
+        store = self.server.store
         if "/export" in self.path:
-            return self.reply("\n".join(json.dumps({"answers": {"why": text}}) for text in self.server.store.texts()))
-        self.reply(json.dumps({"responses": len(self.server.store.texts())}) if "/summary" in self.path else "ready")
+            return self.reply("\n".join(map(json.dumps, store.rows())))
+        if "/versions" in self.path or "/responses" in self.path:
+            items = store.versions if "/versions" in self.path else [{**row, "responseId": "x"} for row in store.rows()]
+            return self.reply(json.dumps({"items": items, "next": None}))
+        if self.path == "/metrics":
+            return self.reply(f"sluice_commit_rows_count {store.writes}\n")
+        self.reply(json.dumps({"responses": len(store.rows())}) if "/summary" in self.path else "ready")
 
     def reply(self, text):
         data = text.encode()
@@ -64,11 +117,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads, request_queue_size = True, 1024
+
+    def handle_error(self, request, client_address):
+        """A client that is gone, or a body that cannot be read: the connection ends."""
+
+
 def main():
     if sys.argv[1] != "serve":
         return
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     server.store = Store(pathlib.Path(sys.argv[sys.argv.index("--data") + 1]))
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

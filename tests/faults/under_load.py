@@ -66,8 +66,9 @@ class Server:
             raise SystemExit(f"{method} {path}: {status} {text[:300]}")
         return text
 
-    def make_flow(self):
-        app = json.loads(self.admin("POST", "/apps", {"name": "Faults"}))
+    def make_flow(self, app=None):
+        """The key, the flow and its version, in a new app if none is given."""
+        app = app or json.loads(self.admin("POST", "/apps", {"name": "Faults"}))
         new = {"name": "Faults", "kind": "survey", "definition": DEFINITION}
         flow = json.loads(self.admin("POST", f"/apps/{app['appId']}/flows", new))["flowId"]
         version = json.loads(self.admin("POST", f"/flows/{flow}/publish"))["flowVersionId"]

@@ -73,6 +73,7 @@ pub mod people;
 mod publish;
 mod question_history;
 pub mod rate;
+mod read_end;
 mod readiness;
 pub mod recount;
 mod registry;

@@ -1,28 +1,52 @@
-"""kill -9 at a random moment under load, and a start on what is left."""
+"""kill -9 at random moments under load, and a start on what is left; every tenth kill comes while the server starts.
+
+The kills of a try are made on one store, one after the other, so what one of them damaged would be seen by all later ones.
+"""
 
 import functools
 import random
 import signal
+import subprocess
 import time
 
+from checker import History
 from clients import Clients
 from faults import EARLY, Fault
+from under_load import SETTINGS
+
+KILLS_OF_A_TRY = 50
+# A start takes longer than this on every store.
+START_SECONDS_MAX = 0.15
 
 
-def once(site, store, early=False):
-    where = site.store(store)
+def kill_while_it_starts(site, where):
+    command = [site.binary, "serve", "--listen", "127.0.0.1:0", *where, "--no-demo"]
+    process = subprocess.Popen([str(part) for part in command], env=SETTINGS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(random.random() * START_SECONDS_MAX)
+    process.kill()
+    process.wait()
+
+
+def once(site, store, count=1, early=False):
+    where, history, recovery = site.store(store), History(), 0.0
     server = site.server(where)
-    clients = Clients(server, server.make_flow(), early=early)
-    time.sleep(0.5 + random.random())
-    server.stop(signal.SIGKILL)
-    clients.end()
-    again = site.server(where)
-    clients.settle(again)
-    return clients.judge(again, recovery=again.start_seconds)
+    made, sent = server.make_flow(), []
+    for number in range(count):
+        # Each is kept: the name of a client is in the keys that it sends.
+        sent.append(Clients(server, made, early=early, history=history))
+        time.sleep(0.05 + random.random() * 0.8)
+        server.stop(signal.SIGKILL)
+        sent[-1].end()
+        if number % 10 == 9:
+            kill_while_it_starts(site, where)
+        server = site.server(where)
+        recovery = max(recovery, server.start_seconds)
+        sent[-1].settle(server)
+    return sent[-1].judge(server, recovery=recovery)
 
 
 FAULTS = [
-    Fault("kill -9 under load", functools.partial(once, store=store),
-          functools.partial(once, store=store, early=True), EARLY, store, tries=(2, 30))
+    Fault("kill -9 under load", functools.partial(once, store=store), functools.partial(once, store=store, early=True, count=3),
+          EARLY, store, tries=(4, 1_000), series=KILLS_OF_A_TRY)
     for store in ("SQLite", "PostgreSQL")
 ]

@@ -58,7 +58,32 @@ def once(site, how, binary=None):
     return before
 
 
+def in_postgresql(site, with_digests=True):
+    """A letter of an answer is changed in the table, past all checks of PostgreSQL."""
+    store = site.store("PostgreSQL")
+    server = site.server(store)
+    made = server.make_flow()
+    clients = Clients(server, made)
+    time.sleep(0.5)
+    clients.end()
+    before = clients.judge(server)
+    server.stop()
+    text = f"{random.choice(clients.history.keys('ok'))} {PADDING}"
+    at = len(text) - random.randrange(len(PADDING)) - 1
+    changed = text[:at] + chr(ord(text[at]) ^ 1) + text[at + 1:]
+    site.postgres.ask(f"UPDATE responses SET answers = replace(answers, '{text}', '{changed}') WHERE answers LIKE '%{text}%'", store[-1])
+    if with_digests:
+        verify = subprocess.run([site.binary, "verify", *map(str, store)], env=SETTINGS, capture_output=True, text=True)
+        return before.must(verify.returncode == 1, f"verify exits with {verify.returncode}")
+    # What PostgreSQL itself finds: its checksums are of pages, and the page is sound.
+    found = site.postgres.ask("SELECT answers FROM responses", store[-1])
+    return before.must(changed not in found, "1 changed and read without an error")
+
+
 FAULTS = [
     Fault(name, functools.partial(once, how=how), functools.partial(once, how=how, binary=PLAIN), NO_CHECKS, tries=(1, 10))
     for name, how in {"flipped letter in an answer": flip, "zeroed page": zero}.items()
+] + [
+    Fault("flipped letter in an answer", in_postgresql, functools.partial(in_postgresql, with_digests=False), "PostgreSQL alone", "PostgreSQL",
+          tries=(1, 10)),
 ]

@@ -13,11 +13,12 @@ RECOVERY_SECONDS_MAX = 30
 
 
 def once(site, fault, early=False):
-    store = site.store("PostgreSQL")
+    postgres = site.own_postgres()
+    store = site.store("PostgreSQL", postgres=postgres)
     nodes = [site.server(store) for _ in range(2)]
     clients = Clients(nodes, nodes[0].make_flow(), early=early)
     time.sleep(1 + random.random())
-    fault(site.postgres, store[-1])
+    fault(postgres, store[-1])
     at = time.monotonic()
     while clients.history.first_ok_after(at) is None and time.monotonic() < at + RECOVERY_SECONDS_MAX:
         time.sleep(0.02)
@@ -41,8 +42,9 @@ def terminated(postgres, url):
 
 def without_waiting(site):
     """A program with `synchronous_commit=off`, which the sessions of Sluice never have."""
-    url = site.postgres.database()
-    site.postgres.ask("CREATE TABLE responses (text text)", url)
+    postgres = site.own_postgres()
+    url = postgres.database()
+    postgres.ask("CREATE TABLE responses (text text)", url)
     history = History()
     process = subprocess.Popen(["psql", "-X", "-q", "-A", "-t", "-d", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True)
@@ -64,11 +66,11 @@ def without_waiting(site):
     thread = threading.Thread(target=submit)
     thread.start()
     time.sleep(1)
-    site.postgres.restart()
+    postgres.restart()
     process.kill()
     process.wait()
     thread.join()
-    return judge(history, site.postgres.ask("SELECT text FROM responses", url).splitlines())
+    return judge(history, postgres.ask("SELECT text FROM responses", url).splitlines())
 
 
 FAULTS = [

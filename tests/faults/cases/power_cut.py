@@ -6,14 +6,14 @@ import time
 
 from clients import Clients
 from faults import Fault
-from places import Disk, need
+from places import Disk, need, run
 
 # The same calls, without effect.
 NO_SYNC = ("strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=fsync,fdatasync",
            "-e", "inject=fsync,fdatasync:retval=0:when=40+")
 
 
-def once(site, wrapper=()):
+def on_sqlite(site, wrapper=()):
     disk = Disk(site.stack)
     where = site.store("SQLite", disk.path / "data")
     server = site.server(where, wrapper=wrapper)
@@ -32,9 +32,41 @@ def once(site, wrapper=()):
     return verdict
 
 
+def on_postgresql(site, fsync="on"):
+    """The disk is that of PostgreSQL; the server goes on, and serves again when PostgreSQL does."""
+    disk = Disk(site.stack)
+    postgres = site.own_postgres(settings={"fsync": fsync, "full_page_writes": fsync}, here=disk.path)
+    where = site.store("PostgreSQL", postgres=postgres)
+    server = site.server(where)
+    made = server.make_flow()
+    # scripts/postgres creates its files without syncs.
+    postgres.ask("CHECKPOINT")
+    run("sync", "-f", disk.path)
+    clients = Clients(server, made)
+    time.sleep(1 + random.random())
+    disk.cut_power()
+    time.sleep(0.2)
+    postgres.kill()
+    disk.power_on()
+    postgres.start()
+    at = time.monotonic()
+    time.sleep(1)
+    clients.end()
+    # Without syncs, what was unknown stays so: only what is left is compared.
+    if fsync == "on":
+        clients.settle(server)
+    verdict = clients.judge(server, recovery=clients.history.first_ok_after(at))
+    server.stop()
+    postgres.manage("stop", "-m", "immediate")
+    return verdict
+
+
 def control(site):
     need("strace")
-    return once(site, NO_SYNC)
+    return on_sqlite(site, NO_SYNC)
 
 
-FAULTS = [Fault("power cut (ext4)", once, control, "syncs without effect", tries=(1, 12))]
+FAULTS = [
+    Fault("power cut (ext4)", on_sqlite, control, "syncs without effect", tries=(1, 12)),
+    Fault("power cut (ext4)", on_postgresql, lambda site: on_postgresql(site, "off"), "fsync=off", "PostgreSQL", tries=(1, 12)),
+]

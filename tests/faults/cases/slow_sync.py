@@ -1,5 +1,6 @@
-"""Every sync takes 0.4 seconds longer, and three times the load is offered that the disk allows."""
+"""Every sync takes 0.4 or 1 second longer, and three times the load is offered that the disk allows (tests/faults/overload)."""
 
+import functools
 import os
 import pathlib
 import re
@@ -7,22 +8,32 @@ import subprocess
 import sys
 
 from checker import Verdict
-from faults import Fault
+from faults import NO_CHECKS, PLAIN, Fault
 from places import need
 
 SCRIPT = pathlib.Path(__file__).parents[1] / "overload"
 
 
-def once(site):
+def once(site, delay, binary=None, further=()):
     need("strace")
-    done = subprocess.run([sys.executable, SCRIPT, "--delay", "0.4", "--seconds", "15"], capture_output=True, text=True,
-                          env={**os.environ, "SLUICE_BIN": str(site.binary)})
+    command = [sys.executable, SCRIPT, "--delay", str(delay), "--seconds", "15", *further]
+    environment = {**os.environ, "SLUICE_BIN": str(binary or site.binary)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     figure = lambda pattern: re.search(pattern, done.stdout, re.M)
+    if not figure(r"^acknowledged / stored"):
+        raise SystemExit(f"no figures: {done.stderr[-500:]}")
     acknowledged, stored = map(int, figure(r"^acknowledged / stored\s+(\d+) / (\d+)").groups())
     recovery = float(figure(r"^recovered after, s\s+([\d.]+)")[1])
     broken = figure(r"^does not hold: (.*)")
     lost = max(0, acknowledged - stored)
-    return Verdict(acknowledged, stored, lost, 0, recovery, [broken[1]] if broken else [])
+    verdict = Verdict(acknowledged, stored, lost, 0, recovery, [broken[1]] if broken else [])
+    verdict.notes.append("goodput is " + figure(r"^goodput / allowed\s+([\d.]+)")[1] + " of what the disk allows")
+    return verdict
 
 
-FAULTS = [Fault("syncs 0.4 s slower, 3 × the load", once, None, "no build has an unbounded queue any more", tries=(1, 2))]
+# It stores one submission in a write, and its queue has no limit.
+control = functools.partial(once, delay=0.4, binary=PLAIN, further=("--write-rows", "1", "--patient", "20"))
+FAULTS = [
+    Fault(f"syncs {delay} s slower, 3 × the load", functools.partial(once, delay=delay), control, NO_CHECKS, tries=tries)
+    for delay, tries in ((0.4, (1, 2)), (1.0, (0, 1)))
+]

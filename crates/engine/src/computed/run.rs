@@ -11,6 +11,7 @@ use super::aggregate::{Aggregate, Kind, KnownTags, VersionDefinitions};
 use super::cache::{Computation, Computed, Outcome, ReadProgress};
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
+use crate::read_end::read_end;
 use crate::summary::versions::published_versions;
 
 /// Responses of one page.
@@ -73,8 +74,7 @@ impl<'c> Pass<'c> {
         let days = self.days().await?;
         let for_counts = !matches!(subject.kind, Kind::Sorted { .. });
         let mut query = ResponseQuery { limit: PAGE_ROWS, for_counts, ..subject.query.clone() };
-        // Excludes responses that arrive from now on; otherwise the pass might never end.
-        let end = as_of.plus_seconds(1);
+        let end = read_end(&*self.core.store, query.app_id, query.flow_id, as_of).await?;
         query.to = Some(query.to.map_or(end, |to| to.min(end)));
         let aggregate = match Aggregate::new(&subject.kind) {
             Aggregate::Count(_) => self.counted(query, &days).await?.map(Aggregate::Count),

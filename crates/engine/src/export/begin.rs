@@ -14,6 +14,7 @@ use crate::audit_action::AuditAction;
 use crate::core::Core;
 use crate::handle::FlowHandle;
 use crate::question_history;
+use crate::read_end::read_end;
 use crate::response_table::counted;
 use crate::responses::{Paging, ResponseFilter, response_query};
 
@@ -45,8 +46,7 @@ impl FlowHandle {
         let filter = match &span {
             Some(span) => narrowed(span, whole),
             None => {
-                // Excludes responses that arrive from now on; otherwise it might never end.
-                let end = now.plus_seconds(1);
+                let end = read_end(&*core.store, self.app_id(), self.flow_id(), now).await?;
                 let to = Some(whole.to.map_or(end, |to| to.min(end)));
                 ResponseFilter { to, ..whole.clone() }
             }

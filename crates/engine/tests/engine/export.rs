@@ -8,7 +8,7 @@ use support::UseCases as _;
 use serde_json::json;
 use sluice_engine::export::{Export, ExportAs, ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::rows::Scope;
-use sluice_engine::{AdminError, ResponseFilter};
+use sluice_engine::{AdminError, ResponseFilter, Results};
 use sluice_flow::id::{FlowId, ResponseId};
 use support::{Mood, World, accepted, submission};
 
@@ -53,6 +53,31 @@ async fn every_format_is_written_completely() {
         assert_eq!(export.progress.total, Some(3), "{format:?}");
         assert!(export.progress.has_ended(), "{format:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn responses_from_before_the_clock_was_set_back_are_exported_and_counted() {
+    let world = World::new().await;
+    let flow = filled(&world, 3).await;
+    let handle = world.engine.flow(&world.actor, Scope::Read, flow).await.unwrap();
+    world.clock.advance_millis(-2 * 3_600_000);
+    for format in FORMATS {
+        let mut export = begin(&world, flow, format).await.unwrap();
+        while let Some(chunk) = export.chunks.recv().await {
+            chunk.unwrap();
+        }
+        assert_eq!(export.progress.rows(), 3, "{format:?}");
+    }
+    // A search is not answered from the counts.
+    let asked = handle.asked().await.unwrap();
+    let filter = ResponseFilter { search: Some("quick".into()), ..ResponseFilter::default() };
+    let counted = loop {
+        let wait = Duration::from_secs(1);
+        if let Results::Ready(found) = handle.count_matching(&asked, &filter, wait).await.unwrap() {
+            break found.responses;
+        }
+    };
+    assert_eq!(counted, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]

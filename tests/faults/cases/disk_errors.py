@@ -1,0 +1,138 @@
+"""The disk fails: it refuses to write new blocks, or all of it fails, or single writes of a checkpoint fail.
+
+The server stops with exit code 4 and acknowledges nothing more. When the disk works again, everything acknowledged is there.
+"""
+
+import contextlib
+import functools
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from checker import OK, Verdict
+from clients import Clients
+from faults import NO_CHECKS, PLAIN, Fault
+from places import Disk, NotHere, need, run, small_disk, until
+from under_load import SETTINGS
+
+STOP_SECONDS_MAX = 30
+# Of the file system in which the disk is; and the syncs after which it is full.
+AROUND_MEBIBYTES = 96
+
+
+class Refusing(Disk):
+    """A disk whose file is in a file system that can be filled: then blocks that were never written cannot be."""
+
+    def __init__(self, stack):
+        self.around = stack.enter_context(small_disk(AROUND_MEBIBYTES))
+        super().__init__(stack, self.around)
+        # Blocks of its journal and of its tables are written once; new ones of files are not.
+        run("sync", "-f", self.path)
+
+    def fail(self):
+        space = os.statvfs(self.around)
+        with open(self.around / "filler", "wb") as file, contextlib.suppress(OSError):
+            os.posix_fallocate(file.fileno(), 0, space.f_bavail * space.f_frsize)
+
+    def repair(self):
+        (self.around / "filler").unlink()
+        self.power_on()
+
+
+class Mapped(Disk):
+    """A disk behind the device mapper, which can be made to fail as a whole."""
+
+    def __init__(self, stack):
+        need("dmsetup", "losetup")
+        if subprocess.run(["dmsetup", "targets"], capture_output=True).returncode:
+            raise NotHere("this kernel has no device mapper")
+        self.name = f"sluice-fault-{os.getpid()}-{time.monotonic_ns()}"
+        super().__init__(stack)
+
+    def mount(self):
+        if not pathlib.Path(f"/dev/mapper/{self.name}").exists():
+            self.loop = run("losetup", "--find", "--show", self.image).strip()
+            self.stack.callback(run, "losetup", "-d", self.loop)
+            self.sectors = int(run("blockdev", "--getsz", self.loop))
+            run("dmsetup", "create", self.name, "--table", f"0 {self.sectors} linear {self.loop} 0")
+            self.stack.callback(run, "dmsetup", "remove", "--force", self.name)
+        run("mount", f"/dev/mapper/{self.name}", self.path)
+
+    def load(self, table):
+        run("dmsetup", "suspend", "--nolockfs", "--noflush", self.name)
+        run("dmsetup", "load", self.name, "--table", table)
+        run("dmsetup", "resume", self.name)
+
+    def fail(self):
+        self.load(f"0 {self.sectors} error")
+
+    def repair(self):
+        self.load(f"0 {self.sectors} linear {self.loop} 0")
+        self.power_on()
+
+
+def ended(server, seconds=STOP_SECONDS_MAX):
+    """The exit code, if it ends in time."""
+    try:
+        return server.process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def on_disk(site, kind, binary=None):
+    binary = binary or site.binary
+    disk = kind(site.stack)
+    where = site.store("SQLite", disk.path / "data")
+    server = site.server(where, binary=binary)
+    made = server.make_flow()
+    clients = Clients(server, made)
+    until(lambda: len(clients.history.keys(OK)) > 300)
+    disk.fail()
+    code = ended(server)
+    clients.end()
+    server.stop(signal.SIGKILL)
+    disk.repair()
+    again = site.server(where, binary=binary)
+    clients.settle(again)
+    verdict = clients.judge(again, recovery=again.start_seconds)
+    again.stop()
+    return verdict.must(code == 4, "it goes on" if code is None else f"exit code {code}")
+
+
+def checkpoint(site, inject="error=EIO", seconds=STOP_SECONDS_MAX):
+    """Writes to the database itself fail, which only checkpoints make; the log is sound."""
+    need("strace")
+    where = site.store("SQLite")
+    database = where[1] / "sluice.db"
+    # The path must exist for strace to follow it.
+    first = site.server(where)
+    made = first.make_flow()
+    first.stop()
+    wrapper = ("strace", "-f", "-o", "/dev/null", "-P", str(database), "-e", "trace=pwrite64", "-e", f"inject=pwrite64:{inject}")
+    server = site.server(where, wrapper=wrapper)
+    clients = Clients(server, made)
+    code = ended(server, seconds)
+    clients.end()
+    server.stop(signal.SIGKILL)
+    try:
+        again = site.server(where)
+    except SystemExit:
+        return Verdict(len(clients.history.keys(OK)), broken=["it does not start any more"])
+    clients.settle(again)
+    verdict = clients.judge(again, recovery=again.start_seconds)
+    again.stop()
+    verify = subprocess.run([str(part) for part in (site.binary, "verify", *where)], env=SETTINGS, capture_output=True)
+    verdict.must(verify.returncode == 0, f"verify exits with {verify.returncode}")
+    return verdict.must(code == 4, "it goes on" if code is None else f"exit code {code}")
+
+
+FAULTS = [
+    Fault("a write of a checkpoint fails (EIO)", checkpoint, functools.partial(checkpoint, inject="retval=4096", seconds=8),
+          "the error swallowed", tries=(1, 10)),
+    Fault("the disk refuses new blocks (loop)", functools.partial(on_disk, kind=Refusing), functools.partial(on_disk, kind=Refusing, binary=PLAIN), NO_CHECKS,
+          tries=(1, 10)),
+    Fault("the disk fails (device mapper)", functools.partial(on_disk, kind=Mapped), functools.partial(on_disk, kind=Mapped, binary=PLAIN),
+          NO_CHECKS, tries=(1, 10)),
+]
