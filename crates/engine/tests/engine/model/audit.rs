@@ -105,7 +105,7 @@ async fn note_copy(
     source: &Arc<dyn Store>,
     copy: &Arc<dyn Store>,
 ) {
-    let tally = async |store| moving::tally(store, |_| {}).await.unwrap().tables();
+    let tally = async |store: &Arc<dyn Store>| moving::tally(store, |_| {}).await.unwrap().tables();
     let (before, after) = (tally(source).await, tally(copy).await);
     assert_eq!(before.len(), after.len());
     let differ = before.iter().zip(&after).filter(|(one, other)| one != other);

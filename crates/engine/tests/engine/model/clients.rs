@@ -146,7 +146,7 @@ impl Client {
         let call = submit(&running.engine, &self.board.apps[sent.app].1, &sent);
         let outcome = if abandons {
             let mut call = std::pin::pin!(call);
-            futures_util::poll!(&mut call);
+            let _polled = futures_util::poll!(&mut call);
             Outcome::Abandoned
         } else {
             call.await

@@ -151,6 +151,9 @@ fn told() -> Told {
     told.stored("only", 1, version(10), None);
     told.refused("full", 1, version(10), "no_longer_accepting");
     ending(&mut told, [config, limited]);
+    // The node reads the change feed twice between any two calls.
+    let ends: Vec<u64> = told.history.entries.iter().map(|it| it.returned.number).collect();
+    told.history.feed_reads = ends.iter().flat_map(|end| [(0, end + 2), (0, end + 3)]).collect();
     told
 }
 

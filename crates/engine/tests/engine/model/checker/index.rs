@@ -131,7 +131,7 @@ impl<'h> Index<'h> {
         for (at, _, sent) in self.attempts() {
             self.by_content.entry(&sent.content).or_default().push(at);
             if let Some(key) = &sent.key {
-                self.by_key.entry((sent.app, key)).or_default().push(at);
+                self.by_key.entry((sent.app, key.as_str())).or_default().push(at);
             }
         }
         for of_key in self.by_key.values_mut() {

@@ -58,7 +58,9 @@ fn fault(index: &Index<'_>, at: usize, others: &[usize]) -> Option<(Rule, String
                 .iter()
                 .any(|(other, of)| of.content == sent.content && is_open(&other.outcome));
             let detail = || format!("{} was accepted as a retry of {id}", sent.content);
-            let is_wrong = is_other && !may_be_this && !index.may_be_gone(row, entry.returned);
+            let may_be_erased =
+                index.may_be_erased(row, entry.returned) || index.may_be_gone(row, entry.returned);
+            let is_wrong = is_other && !may_be_this && !may_be_erased;
             is_wrong.then(|| (Rule::WronglyReplayed, detail()))
         }
         Outcome::Refused(code) if code == KEY_REUSED => {

@@ -25,6 +25,12 @@ impl Index<'_> {
         deleted || erased || self.may_have_expired(row, until)
     }
 
+    /// Whether an erasure that began before this moment may have deleted or unlinked it.
+    pub(super) fn may_be_erased(&self, row: &Row<'_>, until: Moment) -> bool {
+        let is_about_it = |it: &Erase| it.invoked < until.number && it.returned > row.from.number;
+        self.erases_of(row).any(is_about_it)
+    }
+
     /// Whether it was too old at some time before this moment. Nodes remove such responses at any
     /// time, and their keys with them.
     pub(super) fn may_have_expired(&self, row: &Row<'_>, until: Moment) -> bool {
@@ -93,7 +99,7 @@ impl Index<'_> {
 
     /// Its deletions: where, from, to, and what they did.
     fn deletes_of(&self, id: ResponseId) -> impl Iterator<Item = (usize, u64, u64, Did)> {
-        self.deletes.get(&id).into_iter().flatten().map(|at| {
+        self.deletes.get(&id).into_iter().flatten().map(move |at| {
             let entry = self.entry(*at);
             let Outcome::Deleted(did) = entry.outcome else {
                 return (*at, entry.invoked.number, entry.returned.number, Did::Unknown);

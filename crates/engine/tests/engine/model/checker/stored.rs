@@ -53,9 +53,7 @@ fn shown(index: &Index<'_>, at: usize, entry: &Entry, seen: &Seen, faults: &mut 
     if seen.linked && (sent.person.is_none() || erased.is_some()) {
         fault(Rule::StillLinked, format!("{id} is linked to a person"), erased);
     }
-    let may_be_unlinked = index
-        .erases_of(row)
-        .any(|it| it.invoked < entry.returned.number && it.returned > row.from.number);
+    let may_be_unlinked = index.may_be_erased(row, entry.returned);
     if !seen.linked && sent.person.is_some() && !may_be_unlinked {
         fault(Rule::Altered, format!("{id} is no longer linked to its person"), None);
     }
