@@ -32,12 +32,18 @@ mod delivery_health;
 mod events;
 #[path = "faulty/mails.rs"]
 mod mails;
+#[path = "faulty/moving.rs"]
+mod moving;
 #[path = "faulty/reports.rs"]
 mod reports;
 #[path = "faulty/short_paths.rs"]
 mod short_paths;
+#[path = "faulty/tamper.rs"]
+mod tamper;
 #[path = "faulty/test_responses.rs"]
 mod test_responses;
+
+pub use tamper::Tamper;
 
 /// How often a held commit checks the mood.
 const A_MOMENT: Duration = Duration::from_millis(1);
@@ -92,6 +98,8 @@ pub struct FaultyStore {
     pub expiries: AtomicUsize,
     /// Runs once, after the next list of assets was read and before it is returned.
     pub after_assets: std::sync::Mutex<Option<Meanwhile>>,
+    /// Decides about each write, if it is set.
+    pub tamper: std::sync::OnceLock<Arc<dyn Tamper>>,
 }
 
 impl FaultyStore {
@@ -115,6 +123,7 @@ impl FaultyStore {
             changed_apps: AtomicUsize::new(0),
             expiries: AtomicUsize::new(0),
             after_assets: std::sync::Mutex::new(None),
+            tamper: std::sync::OnceLock::new(),
         }
     }
 
@@ -143,6 +152,9 @@ impl IntakeStore for FaultyStore {
     fn commit_then(&self, responses: Vec<NewResponse>, if_busy: IfBusy, then: AfterCommit) {
         self.commits.fetch_add(1, Ordering::SeqCst);
         self.rows.fetch_add(responses.len(), Ordering::SeqCst);
+        if let Some(tamper) = self.tamper.get() {
+            return tamper.commit(&self.inner, responses, if_busy, then);
+        }
         let mood = *self.mood.lock().unwrap();
         match mood {
             Mood::Well
@@ -211,7 +223,9 @@ impl IntakeStore for FaultyStore {
         self.read().are_invited(app, flow, now, invitees).await
     }
     async fn changes(&self, after: FeedPosition) -> StoreResult<Changes> {
+        let began = self.tamper.get().map(|it| it.before_feed());
         let changes = self.inner.changes(after).await?;
+        self.tamper.get().zip(began).inspect(|(it, began)| it.after_feed(*began));
         self.changed_apps.fetch_add(changes.apps.len(), Ordering::SeqCst);
         Ok(changes)
     }
@@ -223,6 +237,9 @@ impl IntakeStore for FaultyStore {
 #[async_trait]
 impl AdminStore for FaultyStore {
     async fn apply(&self, at: At, change: Change) -> StoreResult<()> {
+        if let Some(tamper) = self.tamper.get() {
+            return tamper.apply(&self.inner, at, change).await;
+        }
         self.inner.apply(at, change).await?;
         match *self.mood.lock().unwrap() {
             Mood::LosingTrack => Err(StoreError::Unknown("sync failed".into())),
@@ -359,6 +376,9 @@ impl RespondentStore for FaultyStore {
         self.read().list_consents(app, respondent, page).await
     }
     async fn erase(&self, erasure: Erasure) -> StoreResult<ErasedPart> {
+        if let Some(tamper) = self.tamper.get() {
+            return tamper.erase(&self.inner, erasure).await;
+        }
         self.inner.erase(erasure).await
     }
     async fn find_invitation(
@@ -428,7 +448,9 @@ impl UpkeepStore for FaultyStore {
             }
             _ => {}
         }
-        self.inner.expire(expiry).await
+        let expired = self.inner.expire(expiry).await;
+        self.tamper.get().inspect(|it| it.after_expiry(&expired));
+        expired
     }
     async fn build_skip_index(
         &self,
@@ -473,28 +495,5 @@ impl UpkeepStore for FaultyStore {
     }
     async fn close(&self) {
         self.inner.close().await;
-    }
-}
-
-#[async_trait]
-impl MovingStore for FaultyStore {
-    async fn export_records(
-        &self,
-        after: Option<&RecordCursor>,
-        limit: usize,
-    ) -> StoreResult<Vec<Record>> {
-        self.inner.export_records(after, limit).await
-    }
-    async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage> {
-        self.inner.read_records(after, limit).await
-    }
-    async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
-        self.inner.import_records(records).await
-    }
-    async fn open_view(&self) -> StoreResult<Box<dyn StoreView>> {
-        self.inner.open_view().await
-    }
-    async fn check_pages(&self) -> StoreResult<PageCheck> {
-        self.inner.check_pages().await
     }
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a failed set-up is a failed test")]
 
 #[path = "../../../store/tests/support/either.rs"]
-mod either;
+pub(crate) mod either;
 mod faulty;
 mod use_cases;
 
@@ -24,7 +24,7 @@ use sluice_flow::time::Timestamp;
 use tempfile::TempDir;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
-pub use faulty::{FaultyStore, Mood};
+pub use faulty::{FaultyStore, Mood, Tamper};
 #[allow(unused_imports, reason = "each test file uses its own part")]
 pub(crate) use use_cases::UseCases;
 

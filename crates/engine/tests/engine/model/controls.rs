@@ -1,0 +1,45 @@
+//! Stores that break a promise: the checker must see it. A check that cannot fail proves nothing.
+
+use super::checker::{Rule, check};
+use super::operations::{Plan, Shape};
+use super::runner::{Setup, run};
+use super::tampering::Broken;
+
+const OPERATIONS: usize = 1_200;
+/// A breach is random; it must be seen within this many runs.
+const SEEDS: std::ops::Range<u64> = 50..54;
+
+async fn is_seen(broken: Broken, expected: &[Rule]) {
+    let mut seen = Vec::new();
+    for seed in SEEDS {
+        let plan = Plan::generate(seed, Shape::new(OPERATIONS));
+        let ran = run(&plan, Setup { nodes: 1, broken: Some(broken) }).await;
+        seen.extend(check(&ran.history).into_iter().map(|fault| fault.rule));
+        if expected.iter().all(|rule| seen.contains(rule)) {
+            return;
+        }
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    panic!("{broken:?} was seen as {seen:?}, not as {expected:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_drops_writes_is_seen() {
+    is_seen(Broken::DropsWrites, &[Rule::Lost]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_stores_retries_again_is_seen() {
+    is_seen(Broken::StoresRetries, &[Rule::Doubled]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_forgets_erasures_is_seen() {
+    is_seen(Broken::ForgetsErasures, &[Rule::Resurrected]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_stores_what_it_refused_is_seen() {
+    is_seen(Broken::StoresRefused, &[Rule::StoredAlthoughRefused]).await;
+}
