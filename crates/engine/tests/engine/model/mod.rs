@@ -121,6 +121,7 @@ fn covers(figures: &BTreeMap<String, u64>) {
 /// The long form: `SLUICE_MODEL_SEED`, `SLUICE_MODEL_OPERATIONS`, `SLUICE_MODEL_NODES`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes; see tests/faults/README.md"]
+#[expect(clippy::print_stdout, reason = "prints its progress and its figures")]
 async fn model_long() {
     let first = number_in("SLUICE_MODEL_SEED").unwrap_or(1_000);
     let operations = number_in("SLUICE_MODEL_OPERATIONS").map_or(LONG_OPERATIONS, |it| it as usize);
