@@ -17,7 +17,8 @@ STRACE = ("strace", "-f", "-y", "-s", "120", "-e", f"trace={CALLS}")
 
 
 class Order:
-    """Reads a trace, in which submissions come one after the other. `log` is a part of the path of the log."""
+    """Reads a trace, in which submissions come one after the other: between each and its reply, the log must be written, and then
+    synced. `log` is a part of the path of the log."""
 
     def __init__(self, log):
         self.log, self.replies, self.early = log, 0, 0
@@ -33,7 +34,7 @@ class Order:
         if name in ("fsync", "fdatasync"):
             self.sync(thread, call, bool(resumed))
         elif name == "pwrite64" and self.log in call and not resumed:
-            self.is_written, self.is_synced = True, False
+            self.is_written = True
         elif name in ("recvfrom", "read") and "response.submit" in call:
             self.is_waiting, self.is_written, self.is_synced = True, False, False
         elif self.is_waiting and not resumed and "HTTP/1.1 200" in call:
