@@ -9,7 +9,7 @@ import subprocess
 from checker import OK
 from clients import Clients
 from faults import PLAIN, Fault
-from places import is_alive, need, until
+from places import is_alive, is_traced, need, until
 
 SUBMISSIONS = 20
 CALLS = "fsync,fdatasync,pwrite64,recvfrom,read,sendto,write,writev"
@@ -94,11 +94,6 @@ def on_postgresql(site, fsync="on"):
     strace.send_signal(signal.SIGINT)
     strace.wait()
     return judged(clients, server, trace, "/pg_wal/")
-
-
-def is_traced(process):
-    with open(f"/proc/{process}/status") as status:
-        return "TracerPid:\t0\n" not in status.read()
 
 
 FAULTS = [
