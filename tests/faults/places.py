@@ -170,6 +170,12 @@ def is_alive(process):
         return False
 
 
+def is_traced(process):
+    """Whether strace has attached to it."""
+    with open(f"/proc/{process}/status") as status:
+        return "TracerPid:\t0\n" not in status.read()
+
+
 def until(is_met, seconds=60):
     """Waits until this holds; returns whether it does."""
     end = time.monotonic() + seconds

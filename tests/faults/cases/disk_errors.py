@@ -5,8 +5,10 @@ The server stops with exit code 4 and acknowledges nothing more. When the disk w
 
 import contextlib
 import functools
+import http.client
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import time
@@ -14,10 +16,10 @@ import time
 from checker import OK, Verdict
 from clients import Clients
 from faults import NO_CHECKS, PLAIN, Fault
-from places import Disk, NotHere, need, run, small_disk, until
-from under_load import SETTINGS
+from places import Disk, NotHere, is_traced, need, run, small_disk, until
+from under_load import AUTHORIZATION, SETTINGS
 
-STOP_SECONDS_MAX = 30
+STOP_SECONDS_MAX, EXPORTS = 30, 10
 # Of the file system in which the disk is; and the syncs after which it is full.
 AROUND_MEBIBYTES = 96
 
@@ -128,7 +130,52 @@ def checkpoint(site, inject="error=EIO", seconds=STOP_SECONDS_MAX):
     return verdict.must(code == 4, "it goes on" if code is None else f"exit code {code}")
 
 
+def reads(site, is_short=False):
+    """Reads of the database fail while it is exported under load: the export breaks off, and never looks complete."""
+    need("strace")
+    where = site.store("SQLite")
+    first = site.server(where)
+    clients = Clients(first, first.make_flow())
+    until(lambda: len(clients.history.keys(OK)) > 1_000)
+    clients.end()
+    clients.settle(first)
+    first.stop()
+    server = site.server(where)
+    strace = subprocess.Popen(["strace", "-f", "-o", "/dev/null", "-p", str(server.pid()), "-P", str(where[1] / "sluice.db"),
+                               "-e", "trace=pread64", "-e", f"inject=pread64:error=EIO:when={random.randint(1, 20)}+"], stderr=subprocess.DEVNULL)
+    until(lambda: is_traced(server.pid()))
+    counts = []
+    for _ in range(EXPORTS):
+        with contextlib.suppress(OSError):
+            counts.append(exported(server, clients.flow, is_short))
+    server.stop(signal.SIGKILL)
+    strace.wait()
+    broken, short = counts.count(None) + EXPORTS - len(counts), sum(1 for count in counts if count not in (None, len(clients.history.keys(OK))))
+    # A page that cannot be read counts as damage, which a start does not forget until `verify` finds everything sound.
+    verify = subprocess.run([str(part) for part in (site.binary, "verify", *where)], env=SETTINGS, capture_output=True)
+    again = site.server(where)
+    verdict = clients.judge(again, recovery=again.start_seconds)
+    again.stop()
+    verdict.must(verify.returncode == 0, f"verify exits with {verify.returncode}")
+    verdict.must(broken or short, "no read has failed")
+    return verdict.must(not short, f"{short} exports look complete, and are not")
+
+
+def exported(server, flow, is_short):
+    """How many lines a complete export has; none if it breaks off, unless `is_short` takes that for complete."""
+    connection = http.client.HTTPConnection(*server.address, timeout=30)
+    try:
+        connection.request("GET", f"/api/admin/v1/flows/{flow}/export?format=jsonl", headers=AUTHORIZATION)
+        reply = connection.getresponse()
+        return len(reply.read().splitlines()) if reply.status == 200 or is_short else None
+    except http.client.HTTPException:
+        return 0 if is_short else None
+    finally:
+        connection.close()
+
+
 FAULTS = [
+    Fault("reads of the database fail (EIO)", reads, functools.partial(reads, is_short=True), "a reader that takes what came for all", tries=(1, 10)),
     Fault("a write of a checkpoint fails (EIO)", checkpoint, functools.partial(checkpoint, inject="retval=4096", seconds=8),
           "the error swallowed", tries=(1, 10)),
     Fault("the disk refuses new blocks (loop)", functools.partial(on_disk, kind=Refusing), functools.partial(on_disk, kind=Refusing, binary=PLAIN), NO_CHECKS,

@@ -75,7 +75,7 @@ def without_waiting(site):
 
 FAULTS = [
     Fault("PostgreSQL restarted (immediate) under load", lambda site: once(site, restarted), without_waiting,
-          "a program with synchronous_commit=off", "PostgreSQL", tries=(1, 10)),
+          "a program with synchronous_commit=off", "PostgreSQL", tries=(1, 10), in_ci=True),
     Fault("connections to PostgreSQL terminated", lambda site: once(site, terminated),
           lambda site: once(site, terminated, early=True), EARLY, "PostgreSQL", tries=(1, 10)),
 ]

@@ -9,7 +9,7 @@ import subprocess
 from checker import OK
 from clients import Clients
 from faults import PLAIN, Fault
-from places import is_alive, need, until
+from places import is_alive, is_traced, need, until
 
 SUBMISSIONS = 20
 CALLS = "fsync,fdatasync,pwrite64,recvfrom,read,sendto,write,writev"
@@ -17,7 +17,8 @@ STRACE = ("strace", "-f", "-y", "-s", "120", "-e", f"trace={CALLS}")
 
 
 class Order:
-    """Reads a trace, in which submissions come one after the other. `log` is a part of the path of the log."""
+    """Reads a trace, in which submissions come one after the other: between each and its reply, the log must be written, and then
+    synced. `log` is a part of the path of the log."""
 
     def __init__(self, log):
         self.log, self.replies, self.early = log, 0, 0
@@ -33,7 +34,7 @@ class Order:
         if name in ("fsync", "fdatasync"):
             self.sync(thread, call, bool(resumed))
         elif name == "pwrite64" and self.log in call and not resumed:
-            self.is_written, self.is_synced = True, False
+            self.is_written = True
         elif name in ("recvfrom", "read") and "response.submit" in call:
             self.is_waiting, self.is_written, self.is_synced = True, False, False
         elif self.is_waiting and not resumed and "HTTP/1.1 200" in call:
@@ -93,11 +94,6 @@ def on_postgresql(site, fsync="on"):
     strace.send_signal(signal.SIGINT)
     strace.wait()
     return judged(clients, server, trace, "/pg_wal/")
-
-
-def is_traced(process):
-    with open(f"/proc/{process}/status") as status:
-        return "TracerPid:\t0\n" not in status.read()
 
 
 FAULTS = [
