@@ -1,20 +1,19 @@
-// Every code block of docs/ is accounted for: commands and requests are run here, against a real server; the tables name the test
-// that covers a block otherwise, or why none does. A new block that is neither fails the first test.
+// Every code block of docs/ is accounted for: commands and requests are run here, against a real server, or in guides-stories.test.mjs; the
+// tables name the test that runs or covers a block otherwise, or why none does. A new block that is neither fails the first test.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 
+import { blocks, DOCS, ROOT } from "./guide-blocks.mjs";
 import { startServer } from "./server.mjs";
 
 const run = promisify(execFile);
-const ROOT = resolve(import.meta.dirname, "../..");
-const DOCS = join(ROOT, "docs");
 const BINARY = resolve(process.env.SLUICE_BIN ?? join(ROOT, "target/debug/sluice"));
 const RUN_MS_MAX = 120_000;
 /** One pixel. */
@@ -36,11 +35,12 @@ const PAGES_ELSEWHERE = {
 const ELSEWHERE = [
   ["api", '"code":"invalid"', "tests/clients/guides.test.mjs"],
   ["api", '"closeAfter":200', "tests/clients/guides.test.mjs"],
-  ["api", "If-Match", "crates/web/tests/admin/etags.rs"],
+  ["api", "If-Match", "tests/clients/guides-stories.test.mjs"],
   ["backup", "SLUICE_BACKUP_PASSPHRASE", "crates/sluice/tests/cli/backup.rs"],
-  ["backup", "sluice restore /backup/full.gz", "crates/sluice/tests/cli/backup.rs"],
-  ["backup", "--since /backup/full.gz", "crates/sluice/tests/cli/backup.rs"],
+  ["backup", "sluice restore /backup/full.gz", "tests/clients/guides-stories.test.mjs"],
+  ["backup", "--since /backup/full.gz", "tests/clients/guides-stories.test.mjs"],
   ["backup", "/usr/local/bin/sluice-backup FOLDER", "crates/sluice/tests/cli/backup.rs"],
+  ["email", "--smtp-url", "tests/clients/guides-stories.test.mjs"],
   ["embed", "<iframe", "tests/browser/support/host.mjs"],
   ["embed", "embed.js", "tests/browser/embed-opened.test.mjs"],
   ["events", "def verify", "tests/clients/events.test.mjs"],
@@ -60,31 +60,34 @@ const ELSEWHERE = [
   ["exports", "import duckdb", "tests/clients/pipelines.test.mjs"],
   ["exports", "import pandas", "tests/clients/pipelines.test.mjs"],
   ["exports", "def texts", "tests/clients/exports.py"],
-  ["flows-as-code", "sluice flow apply", "crates/sluice/tests/cli/apply.rs"],
-  ["flows-as-code", "3 changes", "crates/sluice/tests/cli/apply.rs"],
-  ["flows-as-code", "key: lunch", "crates/sluice/tests/cli/documents.rs"],
-  ["flows-as-code", "sluice flow pull", "crates/sluice/tests/cli/apply.rs"],
-  ["flows-as-code", "sluice flow window", "crates/sluice/tests/cli/automation.rs"],
+  ["flows-as-code", "sluice flow apply", "tests/clients/guides-stories.test.mjs"],
+  ["flows-as-code", "3 changes", "tests/clients/guides-stories.test.mjs"],
+  ["flows-as-code", "key: lunch", "tests/clients/guides-stories.test.mjs"],
+  ["flows-as-code", "sluice flow pull", "tests/clients/guides-stories.test.mjs"],
+  ["flows-as-code", "sluice flow window", "tests/clients/guides-stories.test.mjs"],
   ["flows", "unknown type; did you mean", "tests/clients/guides.test.mjs"],
   ["flows", "YAML reads this as a number", "tests/clients/guides.test.mjs"],
   ["funnel", '"opened": 120', "crates/web/tests/admin"],
   ["funnel", "navigator.sendBeacon", "tests/browser/visits.test.mjs"],
-  ["import/README", "sluice import typeform", "crates/sluice/tests/cli/import.rs"],
-  ["import/README", "runs from 1 to 5", "crates/import/tests/import/golden.rs"],
-  ["import/README", '"notMapped"', "crates/sluice/tests/cli/import.rs"],
-  ["import/google-forms", "FormApp.getActiveForm", "crates/import/tests/import/golden.rs"],
-  ["import/google-forms", "sluice import", "crates/sluice/tests/cli/import.rs"],
-  ["import/responses", "sluice import responses", "crates/sluice/tests/cli/import.rs"],
-  ["import/responses", "columns:", "crates/sluice/tests/cli/import.rs"],
-  ["import/responses", '"csv":true', "crates/sluice/tests/cli/import.rs"],
-  ["import/surveyjs", "sluice import", "crates/sluice/tests/cli/import.rs"],
-  ["import/xlsform", "sluice import", "crates/sluice/tests/cli/import.rs"],
-  ["moving", "sluice move --from sqlite:sluice-data", "crates/sluice/tests/cli"],
+  ["import/README", "sluice import typeform", "tests/clients/guides-stories.test.mjs"],
+  ["import/README", "runs from 1 to 5", "tests/clients/guides-stories.test.mjs"],
+  ["import/README", '"notMapped"', "tests/clients/guides-stories.test.mjs"],
+  ["import/google-forms", "FormApp.getActiveForm", "tests/clients/guides-stories.test.mjs"],
+  ["import/google-forms", "sluice import", "tests/clients/guides-stories.test.mjs"],
+  ["import/responses", "sluice import responses", "tests/clients/guides-stories.test.mjs"],
+  ["import/responses", "columns:", "tests/clients/guides-stories.test.mjs"],
+  ["import/responses", '"csv":true', "tests/clients/guides-stories.test.mjs"],
+  ["import/surveyjs", "sluice import", "tests/clients/guides-stories.test.mjs"],
+  ["import/xlsform", "sluice import", "tests/clients/guides-stories.test.mjs"],
+  ["installing", "sudo sed", "tests/clients/guides-stories.test.mjs"],
+  ["moving", "sluice move --from sqlite:sluice-data", "tests/clients/guides-stories.test.mjs"],
   ["respondents", '"remaining": 93600', "crates/web/tests/admin"],
-  ["running", "sluice recount ", "crates/sluice/tests/cli"],
-  ["running", "[profiles.staging]", "crates/sluice/tests/cli/automation.rs"],
-  ["running", "--profile staging", "crates/sluice/tests/cli/automation.rs"],
-  ["running", "no-demo = true", "crates/sluice/tests/cli/documents.rs"],
+  ["running", "sluice recount ", "tests/clients/guides-stories.test.mjs"],
+  ["running", "[profiles.staging]", "tests/clients/guides-stories.test.mjs"],
+  ["running", "--profile staging", "tests/clients/guides-stories.test.mjs"],
+  ["running", "no-demo = true", "tests/clients/guides-stories.test.mjs"],
+  ["scaling", "CREATE ROLE sluice", "tests/clients/guides-stories.test.mjs"],
+  ["scaling", "# on every node", "tests/clients/guides-stories.test.mjs"],
   ["trpc", '"success":true,"responseId"', "tests/clients/protocol.test.mjs"],
   ["trpc", '"code":-32600', "tests/clients/protocol.test.mjs"],
   ["trpc", "must be answered", "tests/clients/guides.test.mjs"],
@@ -96,11 +99,13 @@ const NOT_RUN = [
   ["backup", "age -r", "needs the tool age"],
   ["backup", "OnCalendar", "needs systemd"],
   ["console", "--oidc-issuer", "needs a provider; tests/browser/oidc.test.mjs runs one"],
-  ["email", "--smtp-url", "needs a mail server; tests/clients/mail.test.mjs runs one"],
   ["events", "cargo build", "a release build; crates/sluice/tests/cli runs the sink with a real NATS server"],
-  ["import/formbricks", "formbricks.com", "needs an account there; crates/sluice/tests/cli/import.rs imports samples"],
-  ["import/typeform", "typeform.com", "needs an account there; crates/sluice/tests/cli/import.rs imports samples"],
-  ["installing", "", "needs systemd, containers or a cluster; packaging/try runs the package on a real systemd"],
+  ["import/formbricks", "formbricks.com", "the first command needs an account there; guides-stories.test.mjs runs the second"],
+  ["import/typeform", "typeform.com", "the first command needs an account there; guides-stories.test.mjs runs the second"],
+  ["installing", "apt install", "installs a package; packaging/try does it on a real systemd"],
+  ["installing", "systemctl", "needs systemd; packaging/try runs one"],
+  ["installing", "docker compose", "needs containers"],
+  ["installing", "kubectl", "needs a cluster; packaging/check renders the chart"],
   ["moving", "--example fill", "a measurement of minutes"],
   ["performance", "cargo build", "a release build of minutes"],
   ["performance", "perf record", "needs a load of minutes"],
@@ -108,14 +113,15 @@ const NOT_RUN = [
   ["releasing", "", "builds of minutes; packaging/try runs what they make"],
   ["respondents", "erasure_load", "a measurement of minutes"],
   ["running", "prometheus.yml", "a file of another program; parsed by docs.test.mjs"],
-  ["scaling", "", "needs several machines; tests/faults/patroni and crates/store/tests run what can be run on one"],
+  ["scaling", "max_connections ≥", "a formula; crates/sluice/tests/cli/documents.rs compares its numbers"],
+  ["scaling", "responses_2026_12", "needs partitioned tables; crates/store/tests creates them"],
+  ["scaling", "synchronous_mode_strict", "a file of Patroni; tests/faults/patroni runs one"],
+  ["scaling", "target_session_attrs", "needs three machines; tests/faults/patroni runs them on one"],
+  ["scaling", "citus", "needs Citus; crates/store/tests/store/citus.rs runs on a cluster"],
+  ["scaling", "coordinator", "needs Citus; crates/store/tests/store/citus.rs runs on a cluster"],
+  ["scaling", "SLUICE_TEST_CITUS", "needs Citus"],
+  ["scaling", "workers = peak", "a formula"],
 ];
-
-/** The code blocks of a page, in order. */
-async function blocks(name) {
-  const text = await readFile(join(DOCS, `${name}.md`), "utf8");
-  return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code]) => ({ language, code }));
-}
 
 const names = (await readdir(DOCS, { recursive: true })).filter((name) => name.endsWith(".md")).map((name) => name.slice(0, -3)).sort();
 const listed = (table, name, code) => table.find(([page, part]) => page === name && code.includes(part));
