@@ -186,10 +186,6 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn app_of(&self, flow: usize) -> usize {
-        flow % self.apps
-    }
-
     /// One line of JSON for each entry; the first line is the rest.
     pub(super) fn write(&self, mut to: impl Write) -> std::io::Result<()> {
         let head = Self { entries: Vec::new(), ..self.clone() };

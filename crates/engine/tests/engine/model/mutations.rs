@@ -18,7 +18,7 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// A sound history of two flows, whose entries have names.
 #[derive(Clone)]
-struct Told {
+struct Sample {
     history: History,
     names: BTreeMap<&'static str, usize>,
     now: i64,
@@ -34,7 +34,7 @@ fn id_at(millis: i64, number: u64) -> ResponseId {
     ResponseId::from_uuid(v7(Timestamp::from_millis(millis), 0, number))
 }
 
-impl Told {
+impl Sample {
     fn add(&mut self, name: &'static str, action: Action, outcome: Outcome) -> &mut Entry {
         let invoked = Moment { number: self.next, millis: self.now };
         let returned = Moment { number: self.next + 5, millis: self.now + STEP - 1 };
@@ -111,7 +111,7 @@ fn published(number: u32, millis: i64) -> Version {
 }
 
 /// Flow 0 gets two versions, and loses the second; flow 1 closes after one response.
-fn told() -> Told {
+fn sample() -> Sample {
     let grace = Some(0);
     let first = |number| FlowConfig {
         grace,
@@ -120,257 +120,266 @@ fn told() -> Told {
     };
     let flows = vec![first(1), first(10)];
     let history = History { apps: 1, flows: flows.clone(), ..History::default() };
-    let mut told = Told { history, names: BTreeMap::new(), now: START, next: 10 };
+    let mut sample = Sample { history, names: BTreeMap::new(), now: START, next: 10 };
     let mut config = flows[0].clone();
-    told.stored("old", 0, version(1), None);
-    told.now += 2 * DAY;
-    told.stored("first", 0, version(1), None);
-    told.stored("erased", 0, version(1), Some(1));
-    told.stored("kept", 0, version(1), Some(2));
-    told.stored("linked", 0, version(1), Some(3));
-    told.refused("draft", 0, version(2), "not_open_yet");
-    let first = told.id("first");
-    let again = Action::Submit(Told::sent(0, version(1), "first", None));
-    told.add("retry", again, Outcome::Accepted { id: first, replayed: true });
-    let other = Action::Submit(Told::sent(0, version(1), "firstx", None));
-    told.add("other", other, Outcome::Refused("idempotency_key_reused".into()));
-    config.versions[0].ends = Some(told.now + 5);
-    config.versions.push(published(2, told.now + 5));
-    change(&mut told, "publish", 0, Change::Publish, &config);
-    told.refused("late", 0, version(1), "no_longer_accepting");
-    told.stored("second", 0, version(2), None);
-    told.stored("deleted", 0, version(2), None);
-    removals(&mut told);
-    let unknown = Action::Submit(Told::sent(0, version(2), "unknown", None));
-    told.add("unknown", unknown, Outcome::Unknown);
-    config.versions[1].retired = Some(told.now + 5);
-    change(&mut told, "retire", 0, Change::Retire(version(2)), &config);
-    told.refused("retired", 0, version(2), "flow_version_not_found");
+    sample.stored("old", 0, version(1), None);
+    sample.now += 2 * DAY;
+    sample.stored("first", 0, version(1), None);
+    sample.stored("erased", 0, version(1), Some(1));
+    sample.stored("kept", 0, version(1), Some(2));
+    sample.stored("linked", 0, version(1), Some(3));
+    sample.refused("draft", 0, version(2), "not_open_yet");
+    let first = sample.id("first");
+    let again = Action::Submit(Sample::sent(0, version(1), "first", None));
+    sample.add("retry", again, Outcome::Accepted { id: first, replayed: true });
+    let other = Action::Submit(Sample::sent(0, version(1), "firstx", None));
+    sample.add("other", other, Outcome::Refused("idempotency_key_reused".into()));
+    config.versions[0].ends = Some(sample.now + 5);
+    config.versions.push(published(2, sample.now + 5));
+    change(&mut sample, "publish", 0, Change::Publish, &config);
+    sample.refused("late", 0, version(1), "no_longer_accepting");
+    sample.stored("second", 0, version(2), None);
+    sample.stored("deleted", 0, version(2), None);
+    removals(&mut sample);
+    let unknown = Action::Submit(Sample::sent(0, version(2), "unknown", None));
+    sample.add("unknown", unknown, Outcome::Unknown);
+    config.versions[1].retired = Some(sample.now + 5);
+    change(&mut sample, "retire", 0, Change::Retire(version(2)), &config);
+    sample.refused("retired", 0, version(2), "flow_version_not_found");
     let limited = FlowConfig { limit: Some(1), ..flows[1].clone() };
-    change(&mut told, "limit", 1, Change::Limit(Some(1)), &limited);
-    told.stored("only", 1, version(10), None);
-    told.refused("full", 1, version(10), "no_longer_accepting");
-    ending(&mut told, [config, limited]);
+    change(&mut sample, "limit", 1, Change::Limit(Some(1)), &limited);
+    sample.stored("only", 1, version(10), None);
+    sample.refused("full", 1, version(10), "no_longer_accepting");
+    ending(&mut sample, [config, limited]);
     // The node reads the change feed twice between any two calls.
-    let ends: Vec<u64> = told.history.entries.iter().map(|it| it.returned.number).collect();
-    told.history.feed_reads = ends.iter().flat_map(|end| [(0, end + 2), (0, end + 3)]).collect();
-    told
+    let ends: Vec<u64> = sample.history.entries.iter().map(|it| it.returned.number).collect();
+    sample.history.feed_reads = ends.iter().flat_map(|end| [(0, end + 2), (0, end + 3)]).collect();
+    sample
 }
 
-fn removals(told: &mut Told) {
-    let (id, old) = (told.id("deleted"), told.id("old"));
-    told.add("delete", Action::Delete { id }, Outcome::Deleted(Did::Done));
-    told.add("read deleted", Action::Read { id }, Outcome::Absent);
+fn removals(sample: &mut Sample) {
+    let (id, old) = (sample.id("deleted"), sample.id("old"));
+    sample.add("delete", Action::Delete { id }, Outcome::Deleted(Did::Done));
+    sample.add("read deleted", Action::Read { id }, Outcome::Absent);
     let erase = |person, delete| Action::Erase { app: 0, person, delete };
-    told.add("erase", erase(1, true), Outcome::Erased { done: true });
-    told.add("unlink", erase(2, false), Outcome::Erased { done: true });
-    let (id, days) = (told.id("erased"), Some(1));
-    told.add("read erased", Action::Read { id }, Outcome::Absent);
+    sample.add("erase", erase(1, true), Outcome::Erased { done: true });
+    sample.add("unlink", erase(2, false), Outcome::Erased { done: true });
+    let (id, days) = (sample.id("erased"), Some(1));
+    sample.add("read erased", Action::Read { id }, Outcome::Absent);
     let retained = Outcome::Retained { did: Did::Done, after: days };
-    told.add("retain", Action::Retain { app: 0, days }, retained);
-    told.add("expire", Action::Expire, Outcome::Expired { complete: true });
-    told.add("read old", Action::Read { id: old }, Outcome::Absent);
-    told.add("count", Action::Count { flow: 0 }, Outcome::Counted(4));
+    sample.add("retain", Action::Retain { app: 0, days }, retained);
+    sample.add("expire", Action::Expire, Outcome::Expired { complete: true });
+    sample.add("read old", Action::Read { id: old }, Outcome::Absent);
+    sample.add("count", Action::Count { flow: 0 }, Outcome::Counted(4));
 }
 
-fn change(told: &mut Told, name: &'static str, flow: usize, change: Change, after: &FlowConfig) {
-    let (from, to) = (told.next + 2, told.next + 3);
+fn change(
+    sample: &mut Sample,
+    name: &'static str,
+    flow: usize,
+    change: Change,
+    after: &FlowConfig,
+) {
+    let (from, to) = (sample.next + 2, sample.next + 3);
     let counter = after.limit.map(|_| Counter { from, to, value: 0 });
     let outcome = Outcome::Changed { did: Did::Done, after: after.clone(), counter };
-    told.add(name, Action::Change { flow, change }, outcome);
+    sample.add(name, Action::Change { flow, change }, outcome);
 }
 
-fn ending(told: &mut Told, configs: [FlowConfig; 2]) {
-    told.add("move", Action::Move, Outcome::Moved { differences: 0 });
-    let kept = Seen { linked: false, ..told.seen("kept") };
+fn ending(sample: &mut Sample, configs: [FlowConfig; 2]) {
+    sample.add("move", Action::Move, Outcome::Moved { differences: 0 });
+    let kept = Seen { linked: false, ..sample.seen("kept") };
     let unknown = Seen {
-        id: id_at(told.history.entries[told.names["unknown"]].invoked.millis + 5, 1),
+        id: id_at(sample.history.entries[sample.names["unknown"]].invoked.millis + 5, 1),
         content: "unknown".into(),
-        ..told.seen("second")
+        ..sample.seen("second")
     };
-    let rows = vec![told.seen("first"), kept, told.seen("linked"), told.seen("second"), unknown];
-    let rows = [rows, vec![told.seen("only")]];
+    let rows =
+        vec![sample.seen("first"), kept, sample.seen("linked"), sample.seen("second"), unknown];
+    let rows = [rows, vec![sample.seen("only")]];
     let mut audit = Audit::default();
     for (config, rows) in configs.into_iter().zip(rows) {
         let counter = config.limit.map(u64::from);
         let mut flow =
             AuditedFlow { config, rows, counted: 0, recounted: 0, counted_again: 0, counter };
-        Told::recount(&mut flow);
+        Sample::recount(&mut flow);
         audit.flows.push(flow);
     }
-    told.add("finish", Action::FinishErasures, Outcome::Finished);
-    told.add("audit", Action::Audit, Outcome::Audited(audit));
+    sample.add("finish", Action::FinishErasures, Outcome::Finished);
+    sample.add("audit", Action::Audit, Outcome::Audited(audit));
 }
 
 #[test]
 fn a_sound_history_has_no_fault_and_can_be_written_to_a_file() {
-    let told = told();
-    let faults = check(&told.history);
-    assert!(faults.is_empty(), "{}", report(&told.history, &faults));
+    let sample = sample();
+    let faults = check(&sample.history);
+    assert!(faults.is_empty(), "{}", report(&sample.history, &faults));
     let mut file = Vec::new();
-    told.history.write(&mut file).unwrap();
-    assert_eq!(History::read(&file[..]).unwrap(), told.history);
+    sample.history.write(&mut file).unwrap();
+    assert_eq!(History::read(&file[..]).unwrap(), sample.history);
 }
 
-type Mutation = (&'static str, Rule, fn(&mut Told));
+type Mutation = (&'static str, Rule, fn(&mut Sample));
 
-fn accept(told: &mut Told, name: &str) {
-    let entry = told.entry(name);
+fn accept(sample: &mut Sample, name: &str) {
+    let entry = sample.entry(name);
     let id = id_at(entry.invoked.millis + 5, 99);
     entry.outcome = Outcome::Accepted { id, replayed: false };
 }
 
 const RESPONSES: &[Mutation] = &[
-    ("a lost acknowledgement", Rule::Lost, |told| {
-        let flow = &mut told.audit().flows[0];
+    ("a lost acknowledgement", Rule::Lost, |sample| {
+        let flow = &mut sample.audit().flows[0];
         flow.rows.remove(0);
-        Told::recount(flow);
+        Sample::recount(flow);
     }),
-    ("a response that a read does not find", Rule::Lost, |told| {
-        let id = told.id("second");
-        told.add("lost", Action::Read { id }, Outcome::Absent);
+    ("a response that a read does not find", Rule::Lost, |sample| {
+        let id = sample.id("second");
+        sample.add("lost", Action::Read { id }, Outcome::Absent);
     }),
-    ("a response that is not there to be deleted", Rule::Lost, |told| {
-        told.entry("delete").outcome = Outcome::Deleted(Did::Refused);
+    ("a response that is not there to be deleted", Rule::Lost, |sample| {
+        sample.entry("delete").outcome = Outcome::Deleted(Did::Refused);
     }),
-    ("a retry that stores again", Rule::Doubled, |told| accept(told, "retry")),
-    ("one submission stored twice", Rule::Doubled, |told| {
-        let again = Seen { id: id_at(told.now, 98), ..told.seen("second") };
-        told.show(again);
+    ("a retry that stores again", Rule::Doubled, |sample| accept(sample, "retry")),
+    ("one submission stored twice", Rule::Doubled, |sample| {
+        let again = Seen { id: id_at(sample.now, 98), ..sample.seen("second") };
+        sample.show(again);
     }),
-    ("a refused submission that is stored", Rule::StoredAlthoughRefused, |told| {
-        let seen = Seen { content: "late".into(), id: id_at(START, 97), ..told.seen("first") };
-        told.show(seen);
+    ("a refused submission that is stored", Rule::StoredAlthoughRefused, |sample| {
+        let seen = Seen { content: "late".into(), id: id_at(START, 97), ..sample.seen("first") };
+        sample.show(seen);
     }),
-    ("a response that nobody sent", Rule::StoredAlthoughRefused, |told| {
-        let seen = Seen { content: "ghost".into(), id: id_at(START, 96), ..told.seen("first") };
-        told.show(seen);
+    ("a response that nobody sent", Rule::StoredAlthoughRefused, |sample| {
+        let seen = Seen { content: "ghost".into(), id: id_at(START, 96), ..sample.seen("first") };
+        sample.show(seen);
     }),
-    ("another answer than was sent", Rule::Altered, |told| {
-        told.audit().flows[0].rows[0].intact = false;
+    ("another answer than was sent", Rule::Altered, |sample| {
+        sample.audit().flows[0].rows[0].intact = false;
     }),
-    ("another version than it was sent to", Rule::Altered, |told| {
-        told.audit().flows[0].rows[0].version = version(2);
+    ("another version than it was sent to", Rule::Altered, |sample| {
+        sample.audit().flows[0].rows[0].version = version(2);
     }),
-    ("a response without its person", Rule::Altered, |told| {
-        told.audit().flows[0].rows[2].linked = false;
+    ("a response without its person", Rule::Altered, |sample| {
+        sample.audit().flows[0].rows[2].linked = false;
     }),
-    ("resurrected after its deletion", Rule::Resurrected, |told| {
-        let seen = told.seen("deleted");
-        told.entry("read deleted").outcome = Outcome::Present(seen);
+    ("resurrected after its deletion", Rule::Resurrected, |sample| {
+        let seen = sample.seen("deleted");
+        sample.entry("read deleted").outcome = Outcome::Present(seen);
     }),
-    ("resurrected after an erasure", Rule::Resurrected, |told| {
-        let seen = told.seen("erased");
-        told.show(seen);
+    ("resurrected after an erasure", Rule::Resurrected, |sample| {
+        let seen = sample.seen("erased");
+        sample.show(seen);
     }),
-    ("resurrected after it expired", Rule::Resurrected, |told| {
-        let seen = told.seen("old");
-        told.entry("read old").outcome = Outcome::Present(seen);
+    ("resurrected after it expired", Rule::Resurrected, |sample| {
+        let seen = sample.seen("old");
+        sample.entry("read old").outcome = Outcome::Present(seen);
     }),
-    ("linked after an erasure", Rule::StillLinked, |told| {
-        told.audit().flows[0].rows[1].linked = true;
+    ("linked after an erasure", Rule::StillLinked, |sample| {
+        sample.audit().flows[0].rows[1].linked = true;
     }),
-    ("linked without consent", Rule::StillLinked, |told| {
-        told.audit().flows[0].rows[0].linked = true;
+    ("linked without consent", Rule::StillLinked, |sample| {
+        sample.audit().flows[0].rows[0].linked = true;
     }),
-    ("a person who is not found", Rule::RespondentNotFound, |told| {
-        told.entry("erase").outcome = Outcome::NoRespondent;
+    ("a person who is not found", Rule::RespondentNotFound, |sample| {
+        sample.entry("erase").outcome = Outcome::NoRespondent;
     }),
-    ("deleted twice", Rule::DeletedTwice, |told| {
-        let id = told.id("deleted");
-        told.add("again", Action::Delete { id }, Outcome::Deleted(Did::Done));
+    ("deleted twice", Rule::DeletedTwice, |sample| {
+        let id = sample.id("deleted");
+        sample.add("again", Action::Delete { id }, Outcome::Deleted(Did::Done));
     }),
 ];
 
 const VERDICTS: &[Mutation] = &[
-    ("accepted after its version was retired", Rule::IllegallyAccepted, |told| {
-        accept(told, "retired");
+    ("accepted after its version was retired", Rule::IllegallyAccepted, |sample| {
+        accept(sample, "retired");
     }),
-    ("accepted after the grace window", Rule::IllegallyAccepted, |told| accept(told, "late")),
-    ("accepted before the publish", Rule::IllegallyAccepted, |told| accept(told, "draft")),
-    ("accepted beyond the limit", Rule::IllegallyAccepted, |told| accept(told, "full")),
-    ("accepted with an invalid answer", Rule::IllegallyAccepted, |told| {
-        let Action::Submit(sent) = &mut told.entry("second").action else { panic!() };
+    ("accepted after the grace window", Rule::IllegallyAccepted, |sample| accept(sample, "late")),
+    ("accepted before the publish", Rule::IllegallyAccepted, |sample| accept(sample, "draft")),
+    ("accepted beyond the limit", Rule::IllegallyAccepted, |sample| accept(sample, "full")),
+    ("accepted with an invalid answer", Rule::IllegallyAccepted, |sample| {
+        let Action::Submit(sent) = &mut sample.entry("second").action else { panic!() };
         sent.invalid = true;
     }),
-    ("received at a time outside of its call", Rule::IllegallyAccepted, |told| {
-        told.entry("second").outcome = Outcome::Accepted { id: id_at(START, 9), replayed: false };
+    ("received at a time outside of its call", Rule::IllegallyAccepted, |sample| {
+        sample.entry("second").outcome = Outcome::Accepted { id: id_at(START, 9), replayed: false };
     }),
-    ("refused while it was open", Rule::IllegallyRefused, |told| {
-        told.entry("second").outcome = Outcome::Refused("not_open_yet".into());
+    ("refused while it was open", Rule::IllegallyRefused, |sample| {
+        sample.entry("second").outcome = Outcome::Refused("not_open_yet".into());
     }),
-    ("refused with the wrong reason", Rule::IllegallyRefused, |told| {
-        told.entry("retired").outcome = Outcome::Refused("no_longer_accepting".into());
+    ("refused with the wrong reason", Rule::IllegallyRefused, |sample| {
+        sample.entry("retired").outcome = Outcome::Refused("no_longer_accepting".into());
     }),
-    ("refused as full with room left", Rule::IllegallyRefused, |told| {
-        told.entry("only").outcome = Outcome::Refused("no_longer_accepting".into());
-        let flow = &mut told.audit().flows[1];
+    ("refused as full with room left", Rule::IllegallyRefused, |sample| {
+        sample.entry("only").outcome = Outcome::Refused("no_longer_accepting".into());
+        let flow = &mut sample.audit().flows[1];
         flow.rows.clear();
-        Told::recount(flow);
+        Sample::recount(flow);
         flow.counter = Some(0);
     }),
-    ("a retry that is refused", Rule::IllegallyRefused, |told| {
-        told.entry("retry").outcome = Outcome::Refused("no_longer_accepting".into());
+    ("a retry that is refused", Rule::IllegallyRefused, |sample| {
+        sample.entry("retry").outcome = Outcome::Refused("no_longer_accepting".into());
     }),
-    ("a key refused as used that was not", Rule::IllegallyRefused, |told| {
-        told.entry("late").outcome = Outcome::Refused("idempotency_key_reused".into());
+    ("a key refused as used that was not", Rule::IllegallyRefused, |sample| {
+        sample.entry("late").outcome = Outcome::Refused("idempotency_key_reused".into());
     }),
-    ("other content accepted as a retry", Rule::WronglyReplayed, |told| {
-        let id = told.id("first");
-        told.entry("other").outcome = Outcome::Accepted { id, replayed: true };
+    ("other content accepted as a retry", Rule::WronglyReplayed, |sample| {
+        let id = sample.id("first");
+        sample.entry("other").outcome = Outcome::Accepted { id, replayed: true };
     }),
-    ("a replay of nothing", Rule::WronglyReplayed, |told| {
+    ("a replay of nothing", Rule::WronglyReplayed, |sample| {
         let id = id_at(START, 95);
-        told.entry("late").outcome = Outcome::Accepted { id, replayed: true };
+        sample.entry("late").outcome = Outcome::Accepted { id, replayed: true };
     }),
 ];
 
 const NUMBERS_AND_SETTINGS: &[Mutation] = &[
-    ("a wrong count", Rule::WrongCount, |told| told.audit().flows[0].counted += 1),
-    ("a count that a recount changes", Rule::WrongCount, |told| {
-        told.audit().flows[0].counted_again -= 1;
+    ("a wrong count", Rule::WrongCount, |sample| sample.audit().flows[0].counted += 1),
+    ("a count that a recount changes", Rule::WrongCount, |sample| {
+        sample.audit().flows[0].counted_again -= 1;
     }),
-    ("a recount of another number", Rule::WrongCount, |told| {
-        told.audit().flows[1].recounted = 0;
+    ("a recount of another number", Rule::WrongCount, |sample| {
+        sample.audit().flows[1].recounted = 0;
     }),
-    ("a count of too many while others write", Rule::WrongCount, |told| {
-        told.entry("count").outcome = Outcome::Counted(5);
+    ("a count of too many while others write", Rule::WrongCount, |sample| {
+        sample.entry("count").outcome = Outcome::Counted(5);
     }),
-    ("a count of too few while others write", Rule::WrongCount, |told| {
-        told.entry("count").outcome = Outcome::Counted(2);
+    ("a count of too few while others write", Rule::WrongCount, |sample| {
+        sample.entry("count").outcome = Outcome::Counted(2);
     }),
-    ("a counter that is too low", Rule::WrongCounter, |told| {
-        told.audit().flows[1].counter = Some(0);
+    ("a counter that is too low", Rule::WrongCounter, |sample| {
+        sample.audit().flows[1].counter = Some(0);
     }),
-    ("a limit without a counter", Rule::WrongCounter, |told| told.audit().flows[1].counter = None),
-    ("a publish that was lost", Rule::WrongSettings, |told| {
-        let before = told.history.flows[0].clone();
-        let Outcome::Changed { after, .. } = &mut told.entry("publish").outcome else { panic!() };
+    ("a limit without a counter", Rule::WrongCounter, |sample| {
+        sample.audit().flows[1].counter = None
+    }),
+    ("a publish that was lost", Rule::WrongSettings, |sample| {
+        let before = sample.history.flows[0].clone();
+        let Outcome::Changed { after, .. } = &mut sample.entry("publish").outcome else { panic!() };
         *after = before;
     }),
-    ("a refused change that took place", Rule::WrongSettings, |told| {
-        let Outcome::Changed { did, .. } = &mut told.entry("retire").outcome else { panic!() };
+    ("a refused change that took place", Rule::WrongSettings, |sample| {
+        let Outcome::Changed { did, .. } = &mut sample.entry("retire").outcome else { panic!() };
         *did = Did::Refused;
     }),
-    ("a change with another time than its call", Rule::WrongSettings, |told| {
-        let Outcome::Changed { after, .. } = &mut told.entry("retire").outcome else { panic!() };
+    ("a change with another time than its call", Rule::WrongSettings, |sample| {
+        let Outcome::Changed { after, .. } = &mut sample.entry("retire").outcome else { panic!() };
         after.versions[1].retired = Some(START);
     }),
-    ("settings that changed by themselves", Rule::WrongSettings, |told| {
-        told.audit().flows[0].config.ends = Some(START);
+    ("settings that changed by themselves", Rule::WrongSettings, |sample| {
+        sample.audit().flows[0].config.ends = Some(START);
     }),
-    ("damage", Rule::Damaged, |told| told.audit().damaged.push("responses: damaged".into())),
-    ("a move that changes something", Rule::MoveDiffers, |told| {
-        told.entry("move").outcome = Outcome::Moved { differences: 1 };
+    ("damage", Rule::Damaged, |sample| sample.audit().damaged.push("responses: damaged".into())),
+    ("a move that changes something", Rule::MoveDiffers, |sample| {
+        sample.entry("move").outcome = Outcome::Moved { differences: 1 };
     }),
 ];
 
 #[test]
 fn every_kind_of_fault_is_seen_and_named() {
     for (name, rule, mutate) in [RESPONSES, VERDICTS, NUMBERS_AND_SETTINGS].concat() {
-        let mut told = told();
-        mutate(&mut told);
-        let faults = check(&told.history);
+        let mut sample = sample();
+        mutate(&mut sample);
+        let faults = check(&sample.history);
         let rules: Vec<Rule> = faults.iter().map(|fault| fault.rule).collect();
         assert!(rules.contains(&rule), "{name}: {rules:?} instead of {rule:?}");
         let fault = faults.iter().find(|fault| fault.rule == rule).unwrap();
@@ -382,16 +391,16 @@ fn every_kind_of_fault_is_seen_and_named() {
 #[test]
 fn only_a_node_that_has_not_read_a_change_may_refuse_by_the_old_settings() {
     let check_at = |reads: &[u64], is_accepted: bool| {
-        let mut told = told();
-        let at = told.names["second"];
+        let mut sample = sample();
+        let at = sample.names["second"];
         // Before the publish, the second version was a draft.
-        told.history.entries[at].engine = 1;
+        sample.history.entries[at].engine = 1;
         if !is_accepted {
-            told.history.entries[at].outcome = Outcome::Refused("not_open_yet".into());
+            sample.history.entries[at].outcome = Outcome::Refused("not_open_yet".into());
         }
-        let published = told.entry("publish").returned.number;
-        told.history.feed_reads = reads.iter().map(|after| (1, published + after)).collect();
-        let mut rules: Vec<Rule> = check(&told.history).iter().map(|fault| fault.rule).collect();
+        let published = sample.entry("publish").returned.number;
+        sample.history.feed_reads = reads.iter().map(|after| (1, published + after)).collect();
+        let mut rules: Vec<Rule> = check(&sample.history).iter().map(|fault| fault.rule).collect();
         rules.retain(|rule| *rule == Rule::IllegallyRefused);
         rules
     };
