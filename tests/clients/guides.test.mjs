@@ -109,7 +109,7 @@ const NOT_RUN = [
   ["moving", "--example fill", "a measurement of minutes"],
   ["performance", "cargo build", "a release build of minutes"],
   ["performance", "perf record", "needs a load of minutes"],
-  ["reliability", "tests/faults/run --long", "a quarter of an hour"],
+  ["reliability", "tests/faults/run --long", "hours; ./scripts/test runs tests/faults/run --ci"],
   ["releasing", "", "builds of minutes; packaging/try runs what they make"],
   ["respondents", "erasure_load", "a measurement of minutes"],
   ["running", "prometheus.yml", "a file of another program; parsed by docs.test.mjs"],

@@ -19,7 +19,7 @@ from faults import NO_CHECKS, PLAIN, Fault
 from places import Disk, NotHere, is_traced, need, run, small_disk, until
 from under_load import AUTHORIZATION, SETTINGS
 
-STOP_SECONDS_MAX, EXPORTS = 30, 10
+STOP_SECONDS_MAX, CHECKPOINT_SECONDS_MAX, EXPORTS = 30, 180, 10
 # Of the file system in which the disk is; and the syncs after which it is full.
 AROUND_MEBIBYTES = 96
 
@@ -103,7 +103,7 @@ def on_disk(site, kind, binary=None):
     return verdict.must(code == 4, "it goes on" if code is None else f"exit code {code}")
 
 
-def checkpoint(site, inject="error=EIO", seconds=STOP_SECONDS_MAX):
+def checkpoint(site, inject="error=EIO", seconds=CHECKPOINT_SECONDS_MAX):
     """Writes to the database itself fail, which only checkpoints make; the log is sound."""
     need("strace")
     where = site.store("SQLite")

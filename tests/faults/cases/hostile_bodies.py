@@ -101,7 +101,9 @@ def once(site, store="SQLite", binary=None, large=LARGE_BYTES, patience=60):
     name = max(rises, key=rises.get)
     verdict.notes.append(f"{len(rises)} bodies; at most {rises[name]:.1f} MiB more memory ({name})")
     verdict.must(rises[name] <= RISE_MEBIBYTES_MAX, f"{rises[name]:,.0f} MiB for {name}")
-    return verdict.must(not wrong, ", ".join(wrong.values()))
+    if not binary:
+        verdict.notes += wrong.values()
+    return verdict.must(not wrong, f"{len(wrong)} of {len(rises)} not refused")
 
 
 def half_a_character(clients, connection):

@@ -10,6 +10,7 @@ import time
 from checker import OK
 from clients import Clients
 from faults import NO_CHECKS, PLAIN, Fault
+from places import until
 from cases.hostile_bodies import Memory
 
 # The server closes after 10 seconds; the rest is for a busy machine.
@@ -26,19 +27,21 @@ class Crowd:
     """So many connections; `open` are those that the server has not closed yet."""
 
     def __init__(self, server, count):
-        self.poll, self.open, self.closed_after = select.epoll(), {}, []
+        self.poll, self.open, self.closed_after, self.is_ended = select.epoll(), {}, [], False
+        self.most = 0
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
         for number in range(count):
             connection = socket.create_connection(server.address, timeout=60)
             connection.sendall(KINDS[number % len(KINDS)])
             connection.setblocking(False)
             self.open[connection.fileno()] = (connection, time.monotonic())
             self.poll.register(connection, select.EPOLLIN | select.EPOLLRDHUP)
+            self.most = max(self.most, len(self.open))
 
-    def wait(self, seconds):
-        """Until the server has closed all, or so many seconds have passed."""
-        end = time.monotonic() + seconds
-        while self.open and time.monotonic() < end:
-            for number, _ in self.poll.poll(0.2):
+    def run(self):
+        while not self.is_ended:
+            for number, _ in self.poll.poll(0.1):
                 self.read(number)
 
     def read(self, number):
@@ -53,9 +56,12 @@ class Crowd:
         if not data:
             self.closed_after.append(time.monotonic() - since)
             self.poll.unregister(number)
-            self.open.pop(number)[0].close()
+            del self.open[number]
+            connection.close()
 
     def close(self):
+        self.is_ended = True
+        self.thread.join()
         for connection, _ in self.open.values():
             connection.close()
         self.poll.close()
@@ -105,24 +111,25 @@ def once(site, connections, store="SQLite", binary=None, patience=CLOSED_SECONDS
     memory = Memory(server)
     crowd = Crowd(server, connections)
     site.stack.callback(crowd.close)
-    each = memory.rise() * 1024 / connections
+    each = memory.rise() * 1024 / crowd.most
     clients = probe(server, made, before.history)
     dripped = []
     drippers = [threading.Thread(target=drip, args=(server, dripped)) for _ in range(DRIPPERS if not binary else 0)]
     for thread in drippers:
         thread.start()
-    crowd.wait(patience)
+    until(lambda: not crowd.open, patience)
     clients.end()
     for thread in drippers:
         thread.join()
     with_crowd = p99(clients, crowded)
     verdict = clients.judge(server)
     slowest = max(crowd.closed_after + [it or float("inf") for it in dripped], default=0.0)
-    verdict.notes.append(f"closed after at most {slowest:.1f} s; {each:.1f} KiB a connection; "
+    verdict.notes.append(f"{crowd.most:,} open at once, closed after at most {slowest:.1f} s; {each:.1f} KiB a connection; "
                          f"p99 of the others {with_crowd * 1e3:.0f} ms, before {usual * 1e3:.0f} ms")
     verdict.must(not crowd.open, f"{len(crowd.open):,} still open after {patience:.0f} s")
     verdict.must(None not in dripped, "a head that never ends is not cut")
     if connections >= 1_000:
+        verdict.must(crowd.most > 0.9 * connections, f"only {crowd.most:,} were open at once: the machine is too busy")
         verdict.must(each <= CONNECTION_KIBIBYTES_MAX, f"{each:.0f} KiB a connection")
         verdict.must(with_crowd <= max(P99_SECONDS_MAX, P99_FACTOR_MAX * usual), f"p99 {with_crowd * 1e3:.0f} ms")
     return verdict

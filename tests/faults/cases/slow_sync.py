@@ -31,8 +31,8 @@ def once(site, delay, binary=None, further=()):
     return verdict
 
 
-# It stores one submission in a write, and its queue has no limit.
-control = functools.partial(once, delay=0.4, binary=PLAIN, further=("--write-rows", "1", "--patient", "20"))
+# It stores one submission in a write, with a thread for each connection, and its queue has no limit.
+control = functools.partial(once, delay=0.4, binary=PLAIN, further=("--write-rows", "1", "--patient", "20", "--undelayed", "0"))
 FAULTS = [
     Fault(f"syncs {delay} s slower, 3 × the load", functools.partial(once, delay=delay), control, NO_CHECKS, tries=tries)
     for delay, tries in ((0.4, (1, 2)), (1.0, (0, 1)))
