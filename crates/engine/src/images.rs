@@ -32,7 +32,7 @@ const JPEG_QUALITY: u8 = 85;
 
 /// Why an upload cannot be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ImageRefused {
+pub enum ImageRefused {
     #[error("must be a PNG, JPEG or WebP image")]
     UnknownForm,
     #[error(
@@ -47,11 +47,11 @@ pub(crate) enum ImageRefused {
 
 /// An image in the form in which it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StoredImage {
-    pub(crate) content_type: ImageType,
-    pub(crate) width: u32,
-    pub(crate) height: u32,
-    pub(crate) bytes: Vec<u8>,
+pub struct StoredImage {
+    pub content_type: ImageType,
+    pub width: u32,
+    pub height: u32,
+    pub bytes: Vec<u8>,
 }
 
 /// Decodes and encodes images, few at a time.
@@ -84,7 +84,8 @@ impl Images {
     }
 }
 
-fn convert(upload: &[u8]) -> Result<StoredImage, ImageRefused> {
+/// Decodes an upload within the limits, and encodes what is stored.
+pub fn convert(upload: &[u8]) -> Result<StoredImage, ImageRefused> {
     let (form, image) = decode(upload)?;
     let mut image = within(image, STORED_SIDE_PIXELS_MAX);
     loop {

@@ -160,6 +160,12 @@ pub mod limits {
     pub use sluice_flow::flow_settings::NAME_CHARS_MAX;
 }
 
+/// What only the fuzz targets (`fuzz/targets`) call from outside.
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::images::{ImageRefused, StoredImage, convert as convert_image};
+}
+
 /// The rows that transports show, so that they do not depend on the store.
 pub mod rows {
     pub use sluice_store::{

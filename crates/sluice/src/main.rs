@@ -14,6 +14,9 @@ mod config;
 mod demo;
 mod failure;
 mod flow_file;
+#[cfg(test)]
+#[path = "../../../fuzz/targets/mod.rs"]
+mod fuzz_targets;
 mod logging;
 mod mail;
 mod master_key;

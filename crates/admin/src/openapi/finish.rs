@@ -16,6 +16,7 @@ pub(super) fn finished(mut document: Value) -> Value {
         limits::add_to(schemas);
     }
     headers::add_to(&mut document);
+    require_parameters(&mut document);
     name_files(&mut document);
     name_definitions(&mut document);
     let webhooks = document["webhooks"].as_object_mut().into_iter().flatten();
@@ -25,6 +26,26 @@ pub(super) fn finished(mut document: Value) -> Value {
     }
     with_constants(&mut document);
     document
+}
+
+/// The required parameters whose schema is written by a function: the derived part of the document
+/// leaves that out.
+const REQUIRED: [(&str, &str, &str); 5] = [
+    ("/flows/{flowId}/export", "get", "format"),
+    ("/respondents/export", "get", "type"),
+    ("/respondents", "delete", "type"),
+    ("/respondents", "delete", "answers"),
+    ("/respondents/{respondentId}", "delete", "answers"),
+];
+
+fn require_parameters(document: &mut Value) {
+    for (path, method, name) in REQUIRED {
+        let operation = &mut document["paths"][format!("{BASE}{path}")][method];
+        let parameters = operation["parameters"].as_array_mut().into_iter().flatten();
+        for parameter in parameters.filter(|parameter| parameter["name"] == name) {
+            parameter["required"] = true.into();
+        }
+    }
 }
 
 /// Files are bytes, in the media type of their format.

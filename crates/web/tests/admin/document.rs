@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use axum::body::Body;
 use http::Request;
-use serde_json::Value;
-use sluice_web::openapi;
+use serde_json::{Value, json};
+use sluice_web::{admin, openapi};
 
 use crate::support::{ROOT, Site, text};
 
@@ -62,6 +62,64 @@ async fn no_documented_path_is_unknown_to_the_router() {
         assert_ne!(reply.json["code"], "route_not_found", "{method} {path}");
         assert_ne!(reply.status, 405, "{method} {path}");
         assert!(!reply.text.contains("No procedure found"), "{method} {path}");
+    }
+}
+
+/// The query parameters without which an operation refuses a request are those that the document
+/// calls required.
+#[tokio::test]
+async fn a_required_parameter_is_documented_as_required() {
+    let site = Site::start().await;
+    let app = text(&site.post("/apps", json!({"name": "One"})).await.ok(201)["appId"]);
+    let flow = json!({"name": "Flow", "kind": "survey"});
+    let flow = text(&site.post(&format!("/apps/{app}/flows"), flow).await.ok(201)["flowId"]);
+    let mut required_in_all = 0;
+    for (path, method, operation) in operations(&document()) {
+        let filled = path
+            .replace("{appId}", &app)
+            .replace("{flowId}", &flow)
+            .replace("{respondentId}", "rp_0000000000000000000001");
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let query: Vec<&Value> =
+            parameters.filter(|parameter| parameter["in"] == "query").collect();
+        let has_no_body = matches!(method.as_str(), "get" | "delete");
+        let is_admin = path.starts_with(admin::BASE) && !filled.contains('{');
+        if query.is_empty() || !has_no_body || !is_admin {
+            continue;
+        }
+        let required = query.iter().filter(|parameter| parameter["required"] == true);
+        let required: BTreeSet<String> =
+            required.map(|parameter| text(&parameter["name"])).collect();
+        required_in_all += required.len();
+        assert_eq!(missing(&site, &method, &filled, &app).await, required, "{method} {path}");
+    }
+    assert!(required_in_all >= 12, "only {required_in_all} parameters are required");
+}
+
+/// The parameters that a request must have: each refusal names the next one.
+async fn missing(site: &Site, method: &str, path: &str, app: &str) -> BTreeSet<String> {
+    let mut missing: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let value = |name: &str| match name {
+            "appId" => app.to_owned(),
+            "type" => "userId".to_owned(),
+            "answers" => "keep".to_owned(),
+            "format" => "csv".to_owned(),
+            _ => "x".to_owned(),
+        };
+        let query: Vec<String> =
+            missing.iter().map(|name| format!("{name}={}", value(name))).collect();
+        let request = Request::builder()
+            .method(method.to_uppercase().as_str())
+            .uri(format!("{path}?{}", query.join("&")))
+            .header("authorization", format!("Bearer {ROOT}"));
+        let reply = site.raw(request.body(Body::empty()).unwrap()).await;
+        let mut faults = reply.json["errors"].as_array().into_iter().flatten();
+        let next = faults.find(|fault| text(&fault["message"]).starts_with("is required"));
+        match next.map(|fault| text(&fault["pointer"]).trim_start_matches('/').to_owned()) {
+            Some(name) => assert!(missing.insert(name.clone()), "{path}: {name} was sent"),
+            None => return missing,
+        }
     }
 }
 

@@ -3,17 +3,14 @@
 //!
 //! The first byte selects what the rest is: a raw token; a header and claims that are signed with
 //! the right key, so that the checks after the signature are reached, too; or changes to a valid
-//! token. Nothing may panic, no unsigned token may be accepted, and an accepted token must be for
-//! the user in its claims.
-
-#![no_main]
+//! token. No unsigned token may be accepted, and an accepted token must be for the user in its
+//! claims.
 
 use std::sync::{Arc, OnceLock};
 
-use ring::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use libfuzzer_sys::fuzz_target;
+use ring::hmac;
 use serde_json::{Value, json};
 use sluice_engine::clock::ManualClock;
 use sluice_engine::rows::{IdentityKeyKind, IdentityVerification, Scope};
@@ -23,8 +20,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::sqlite::{self, SqliteStore};
 use tokio::runtime::Runtime;
 
-/// 2026-11-15T02:00:00Z, fixed, so that findings are reproducible.
-const NOW_SECONDS: i64 = 1_794_708_000;
+use super::site::{NOW_SECONDS, folder, runtime};
+
 /// Separates the header from the claims in the input to sign.
 const BETWEEN: char = '\n';
 /// The placeholder for the app's id in claims, since the id differs in each run.
@@ -43,8 +40,7 @@ struct Gate {
 fn gate() -> &'static Gate {
     static GATE: OnceLock<Gate> = OnceLock::new();
     GATE.get_or_init(|| {
-        let runtime = Runtime::new().unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let (runtime, folder) = (runtime(), folder());
         let store = SqliteStore::open(&folder.path().join("sluice.db"), sqlite::Options::default());
         let store = Arc::new(store.unwrap());
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(NOW_SECONDS * 1000)));
@@ -86,7 +82,8 @@ impl Gate {
     /// The user that this token is accepted for.
     fn enter(&self, text: &str) -> Option<String> {
         let checked = self.engine.identify(&self.app, Presented::Token(text));
-        self.runtime.block_on(checked).ok().flatten().map(|claims| claims.user_id)
+        let bearer = self.runtime.block_on(checked).ok().flatten()?;
+        Some(bearer.proven()?.user_id.clone())
     }
 
     /// Signed with the right key: if accepted, the claims must name this user and this app.
@@ -117,7 +114,7 @@ impl Gate {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub(super) fn run(data: &[u8]) {
     let Some((&kind, rest)) = data.split_first() else { return };
     let gate = gate();
     match (kind % 3, std::str::from_utf8(rest)) {
@@ -126,4 +123,4 @@ fuzz_target!(|data: &[u8]| {
         (2, _) => gate.check_changed(rest),
         _ => {}
     }
-});
+}
