@@ -8,6 +8,7 @@ use std::fmt;
 use reqwest::Method;
 use serde_json::Value;
 
+use super::error::ToolError;
 use super::reply::random_word;
 use crate::client::{CallError, Server, faults_of};
 use crate::failure::Failure;
@@ -16,30 +17,6 @@ use crate::failure::Failure;
 const FAULTS_LISTED_MAX: usize = 50;
 
 const KEY_CHARS_MAX: usize = 255;
-
-/// Why a tool did nothing, and what to do.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct ToolError {
-    message: String,
-    /// The code of the API's problem, if it is one.
-    code: Option<String>,
-}
-
-impl ToolError {
-    pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: None }
-    }
-
-    pub(super) fn has_code(&self, code: &str) -> bool {
-        self.code.as_deref() == Some(code)
-    }
-}
-
-impl fmt::Display for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
 
 /// A parameter of a query.
 pub(super) type Pair = (String, String);
@@ -154,8 +131,7 @@ fn refusal(status: u16, problem: &Value) -> ToolError {
     if let Some(more) = faults.len().checked_sub(FAULTS_LISTED_MAX).filter(|more| *more > 0) {
         message.push_str(&format!("\nand {more} more"));
     }
-    let code = problem["code"].as_str().map(str::to_owned);
-    ToolError { message, code }
+    ToolError::new(message).with_code(text("code"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault, difference};
 
-use super::api::{Api, ToolError, pair};
+use super::api::{Api, pair};
+use super::error::ToolError;
 use super::flows::{draft, members, the_app, the_flow};
 use super::reply::Reply;
 use crate::client::{faults_in, field};

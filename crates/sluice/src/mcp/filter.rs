@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer};
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::time::Timestamp;
 
-use super::api::{Pair, ToolError, pair};
+use super::api::{Pair, pair};
+use super::error::ToolError;
 
 /// Which responses count.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sluice_flow::id::{AppId, FlowVersionId};
 
-use super::api::{Api, Pair, ToolError, pair};
+use super::api::{Api, Pair, pair};
+use super::error::ToolError;
 use super::page::{Page, within};
 use super::reply::{REPLY_BYTES_MAX, Reply};
 use crate::args::FlowRef;

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sluice_flow::definition::json_schema;
 
-use super::api::{Api, ToolError};
+use super::api::Api;
+use super::error::ToolError;
 use super::reply::Reply;
 
 const FLOWS: &str = include_str!("../../../../docs/flows.md");

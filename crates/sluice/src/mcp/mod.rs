@@ -10,6 +10,7 @@
 
 mod api;
 mod drafts;
+mod error;
 mod filter;
 mod flows;
 mod guide;

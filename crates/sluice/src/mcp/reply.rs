@@ -9,7 +9,7 @@
 use rmcp::model::ContentBlock;
 use serde_json::Value;
 
-use super::api::ToolError;
+use super::error::ToolError;
 
 /// The size of a reply that lists aim for, in bytes. Assistants cut or refuse much larger ones.
 pub(super) const REPLY_BYTES_MAX: usize = 48 * 1024;

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sluice_flow::id::ResponseId;
 
-use super::api::{Api, Pair, ToolError, pair};
+use super::api::{Api, Pair, pair};
+use super::error::ToolError;
 use super::filter::Filter;
 use super::flows::the_flow;
 use super::page::{Page, within};

@@ -9,7 +9,8 @@ use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::{Api, Pair, ToolError, pair};
+use super::api::{Api, Pair, pair};
+use super::error::ToolError;
 use super::filter::Filter;
 use super::flows::{members, the_flow};
 use super::page::Page;

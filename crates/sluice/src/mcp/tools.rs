@@ -8,7 +8,8 @@ use rmcp::schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::api::{Api, ToolError};
+use super::api::Api;
+use super::error::ToolError;
 use super::reply::Reply;
 use super::{drafts, flows, guide, responses, results};
 
