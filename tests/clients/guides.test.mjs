@@ -36,6 +36,8 @@ const ELSEWHERE = [
   ["api", '"code":"invalid"', "tests/clients/guides.test.mjs"],
   ["api", '"closeAfter":200', "tests/clients/guides.test.mjs"],
   ["api", "If-Match", "tests/clients/guides-stories.test.mjs"],
+  ["assistants", "mcpServers", "tests/clients/mcp.test.mjs"],
+  ["assistants", "--read-only", "tests/clients/mcp.test.mjs"],
   ["backup", "SLUICE_BACKUP_PASSPHRASE", "crates/sluice/tests/cli/backup.rs"],
   ["backup", "sluice restore /backup/full.gz", "tests/clients/guides-stories.test.mjs"],
   ["backup", "--since /backup/full.gz", "tests/clients/guides-stories.test.mjs"],
@@ -96,6 +98,8 @@ const ELSEWHERE = [
 
 /** The blocks that no test runs: [page, part of the block, why]. */
 const NOT_RUN = [
+  ["assistants", "cargo build", "a release build of minutes"],
+  ["assistants", "claude mcp add", "needs that assistant; tests/clients/mcp.test.mjs runs the command that it starts"],
   ["backup", "age -r", "needs the tool age"],
   ["backup", "OnCalendar", "needs systemd"],
   ["console", "--oidc-issuer", "needs a provider; tests/browser/oidc.test.mjs runs one"],

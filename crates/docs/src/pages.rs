@@ -87,6 +87,7 @@ pub(crate) const GROUPS: &[Group] = &[
             page!("reports"),
             page!("exports"),
             page!("events"),
+            page!("assistants"),
         ],
     },
     Group {

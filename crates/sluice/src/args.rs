@@ -13,6 +13,7 @@ mod invite;
 mod key;
 mod mail;
 mod manual;
+mod mcp;
 mod moving;
 mod outbound;
 mod recount;
@@ -42,6 +43,7 @@ pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteLi
 pub(crate) use key::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, RotateArgs};
 pub(crate) use mail::{MailCommand, MailTestArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
+pub(crate) use mcp::McpArgs;
 pub(crate) use moving::MoveArgs;
 pub(crate) use outbound::{OutboundCommand, OutboundResumeArgs, OutboundStatusArgs};
 pub(crate) use recount::RecountArgs;
@@ -127,6 +129,8 @@ pub(crate) enum Command {
     /// Invite people to a flow, each with a personal link
     #[command(subcommand)]
     Invite(InviteCommand),
+    /// Serve tools for an assistant (Model Context Protocol)
+    Mcp(McpArgs),
     /// Test the mail server
     #[command(subcommand)]
     Mail(MailCommand),

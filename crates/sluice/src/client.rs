@@ -240,6 +240,35 @@ impl Server {
         self.reply_to(request).await
     }
 
+    /// One call as the API answers it: the status and the JSON, also of a refusal. A POST with an
+    /// idempotency key can be sent again.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        query: &[(String, String)],
+        body: Option<&Value>,
+        key: Option<&str>,
+    ) -> Result<(u16, Value), CallError> {
+        let mut url = self.url(path);
+        add_query(&mut url, query);
+        let mut request = self.http.request(method, url).bearer_auth(&self.token);
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        if let Some(key) = key {
+            request = request.header("idempotency-key", key);
+        }
+        let reply = request.send().await.map_err(|error| self.away(&error))?;
+        let status = reply.status();
+        let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
+        match serde_json::from_slice(&bytes) {
+            Ok(value) => Ok((status.as_u16(), value)),
+            Err(_) => self.parsed(status, &bytes).map(|value| (status.as_u16(), value)),
+        }
+    }
+
     async fn reply_to(&self, request: reqwest::RequestBuilder) -> Result<Value, CallError> {
         let reply = request.send().await.map_err(|error| self.away(&error))?;
         let status = reply.status();

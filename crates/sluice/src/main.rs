@@ -20,6 +20,8 @@ mod fuzz_targets;
 mod logging;
 mod mail;
 mod master_key;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod nats;
 mod new_file;
 mod number_setting;
@@ -119,6 +121,7 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Key(args::KeyCommand::List(args)) => command::api_key::list(args).await,
         Command::Key(args::KeyCommand::Revoke(args)) => command::api_key::revoke(args).await,
         Command::Key(args::KeyCommand::Rotate(rotate)) => command::key::rotate(rotate).await,
+        Command::Mcp(mcp) => command::mcp::run(mcp).await,
         Command::Mail(args::MailCommand::Test(test)) => command::mail::test(test).await,
         Command::Outbound(args::OutboundCommand::Status(args)) => {
             command::outbound::status(args).await

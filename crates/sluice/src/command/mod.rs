@@ -18,6 +18,7 @@ pub(crate) mod invite;
 pub(crate) mod key;
 pub(crate) mod mail;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod moving;
 pub(crate) mod outbound;
 pub(crate) mod pull;

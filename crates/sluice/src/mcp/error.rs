@@ -1,0 +1,30 @@
+//! Why a tool did nothing, and what to do.
+
+use std::fmt;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ToolError {
+    message: String,
+    /// The code of the API's problem; empty if it is none.
+    code: String,
+}
+
+impl ToolError {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: String::new() }
+    }
+
+    pub(super) fn with_code(self, code: &str) -> Self {
+        Self { code: code.to_owned(), ..self }
+    }
+
+    pub(super) fn has_code(&self, code: &str) -> bool {
+        self.code == code
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
