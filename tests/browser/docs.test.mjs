@@ -64,3 +64,49 @@ test("pictures are shown", async () => {
   assert.equal(widths.length, 17);
   assert.ok(widths.every((width) => width > 300), widths.join());
 });
+
+test("the language of samples is chosen once: for all operations, and for the next visit", async () => {
+  const page = await world.visit("/docs/reference");
+  const sample = (id, language) => page.locator(`#${id} details[data-language=${language}]`);
+  assert.equal(await sample("createApp", "curl").getAttribute("open"), "");
+  const summary = sample("createApp", "Python").locator("summary");
+  await summary.scrollIntoViewIfNeeded();
+  const before = (await summary.boundingBox()).y;
+  await summary.click();
+  assert.match(await sample("createApp", "Python").locator("code").innerText(), /^import json\nimport os\nfrom urllib\.request import Request, urlopen\n/);
+  assert.equal(await sample("listAudit", "Python").getAttribute("open"), "", "all operations");
+  assert.equal(await sample("listAudit", "curl").getAttribute("open"), null);
+  const moved = Math.abs((await summary.boundingBox()).y - before);
+  assert.ok(moved < 2, `what was clicked stays in its place: ${moved}`);
+  await summary.click();
+  assert.equal(await sample("createApp", "Python").getAttribute("open"), "", "one is always open");
+  await page.reload();
+  assert.equal(await sample("publishFlow", "Python").getAttribute("open"), "");
+  const open = await page.locator(".samples > details[open]").count();
+  assert.equal(open, await page.locator(".samples").count(), "one for each operation");
+  await page.context().close();
+});
+
+test("a block of code is copied as it is", async () => {
+  for (const address of ["/docs/reference", "/docs/flows-as-code"]) {
+    const page = await world.visit(address);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const block = page.locator(".code").filter({ visible: true }).nth(1);
+    await block.hover();
+    await block.getByRole("button", { name: "Copy" }).click();
+    await block.getByRole("button", { name: "Copied" }).waitFor();
+    const text = await block.locator("code").evaluate((it) => it.textContent.replace(/\n$/, ""));
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
+    await page.context().close();
+  }
+});
+
+test("without a script, every sample can be opened, and no button is shown that would do nothing", async () => {
+  const page = await world.visit("/docs/reference", { script: false });
+  const article = page.locator("#createFlow");
+  await article.locator("summary", { hasText: "TypeScript" }).click();
+  await article.getByText('const reply = await fetch(').waitFor();
+  assert.equal(await article.locator("details[data-language=curl]").getAttribute("open"), null, "the other one is closed");
+  assert.equal(await page.locator(".copy").count(), 0);
+  await page.context().close();
+});

@@ -70,11 +70,11 @@ struct Assets {
 ///
 /// The body is the file: PNG, JPEG or WebP, at most 2 MiB, at most 4,096 pixels wide and high. It is
 /// encoded again: metadata such as the place of a photo is dropped, of an animation only the first
-/// picture is kept, and an image with a side of more than 2,000 pixels is scaled down. The same image
+/// frame is kept, and an image with a side of more than 2,000 pixels is scaled down. The same image
 /// is stored once: uploading it again returns the asset that exists. The images of an app take at most
 /// 200 MiB and are at most 2,000.
 #[utoipa::path(
-    post, path = "/apps/{appId}/assets", operation_id = "uploadAsset", tag = "Assets",
+    post, path = "/apps/{appId}/assets", operation_id = "uploadAsset", tag = "Images",
     security(("adminToken" = ["write"])),
     params(("appId" = String, Path)),
     request_body(content(
@@ -107,7 +107,7 @@ async fn upload(
 ///
 /// All of them, newest first.
 #[utoipa::path(
-    get, path = "/apps/{appId}/assets", operation_id = "listAssets", tag = "Assets",
+    get, path = "/apps/{appId}/assets", operation_id = "listAssets", tag = "Images",
     security(("adminToken" = ["read"])),
     params(("appId" = String, Path)),
     responses(
@@ -130,7 +130,7 @@ async fn list(
 /// Its address no longer works, but browsers that have it keep it for up to a year. Refused while a
 /// draft, or a version that may still be answered, has the image.
 #[utoipa::path(
-    delete, path = "/apps/{appId}/assets/{assetId}", operation_id = "deleteAsset", tag = "Assets",
+    delete, path = "/apps/{appId}/assets/{assetId}", operation_id = "deleteAsset", tag = "Images",
     security(("adminToken" = ["write"])),
     params(("appId" = String, Path), ("assetId" = String, Path)),
     responses(

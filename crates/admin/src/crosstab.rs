@@ -32,8 +32,10 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[into_params(parameter_in = Query)]
 struct CrosstabQuery {
     /// The id of a question; of a matrix, `QUESTION:ROW`.
+    #[param(example = "plan")]
     rows: String,
     /// The id of another question, or `QUESTION:ROW`.
+    #[param(example = "nps")]
     columns: String,
     /// Only responses received on this day (UTC) or later.
     #[param(value_type = Option<String>, format = Date)]

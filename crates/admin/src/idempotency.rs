@@ -20,7 +20,7 @@ use sluice_engine::admin_requests::{Claimed, RequestClaim, StoredReply};
 use sluice_engine::idempotency::IdempotencyKey;
 use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Engine, StoreError};
-use sluice_http::{Limits, body};
+use sluice_http::upload;
 use tracing::Instrument as _;
 
 use super::auth::{self, Caller};
@@ -71,8 +71,7 @@ async fn keyed(
 ) -> Result<Response, Refused> {
     let (head, body) = request.into_parts();
     // The largest body that any operation takes; each of them has its own limit.
-    let limits = Limits { body_bytes_max: FILE_BYTES_MAX, ..Limits::default() };
-    let bytes = body::read(&head.headers, body, &limits).await?;
+    let bytes = upload::read(&head, body, FILE_BYTES_MAX).await?;
     let claimed = {
         let caller = head.extensions.get::<Caller>().ok_or(Refused::TokenMissing)?;
         let secret = auth::bearer(&head.headers).ok_or(Refused::TokenMissing)?;

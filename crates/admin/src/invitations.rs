@@ -99,9 +99,9 @@ impl From<Duplicates> for sluice_engine::Duplicates {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
-    "flowAssignmentId": "fa_7n42DGM5Tflk9n8mt7Fhc7", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
+    "flowAssignmentId": "fa_01KA2VgdPrWYDVgYy3wLpG", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
     "identities": [{"type": "traits.email", "value": "ada@example.com"}], "state": "sent",
-    "link": "https://feedback.example.com/f/fl_01KA2VgdPrWYDVgYy3wLpB?flowAssignmentId=fa_7n42DGM5Tflk9n8mt7Fhc7",
+    "link": "https://feedback.example.com/f/fl_01KA2VgdPrWYDVgYy3wLpB?flowAssignmentId=fa_01KA2VgdPrWYDVgYy3wLpG",
     "createdAt": "2026-11-15T02:00:00.000Z", "expiresAt": "2027-01-01T00:00:00.000Z",
     "openedAt": null, "completedAt": null, "revokedAt": null, "responseId": null, "email": null
 }))]

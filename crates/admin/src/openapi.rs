@@ -3,7 +3,7 @@
 //!
 //! The admin API's part comes from the routes themselves, so that none can be missing; the public
 //! API's calls are described in [`public`] and [`visits`], and what endpoints receive in [`webhooks`]. The document is generated once, at start.
-//! [`finish`] adds what the derived parts cannot express.
+//! [`finish`] adds what the derived parts cannot express, [`samples`] code that makes the calls.
 
 mod definition;
 mod errors;
@@ -11,6 +11,7 @@ mod finish;
 mod headers;
 mod limits;
 mod public;
+mod samples;
 mod visits;
 mod webhooks;
 
@@ -30,7 +31,7 @@ pub(crate) use webhooks::event_example;
 /// The reference page. It shows this public URL of the server; the document has a relative one,
 /// which clients resolve against the address that they got it from.
 pub fn reference(public_url: &str) -> ReferencePage {
-    ReferencePage::new(&document(), public_url)
+    ReferencePage::new(&document_for(public_url), public_url)
 }
 
 /// Serves `/openapi.json` and `/schemas/definition.json`.
@@ -43,6 +44,11 @@ pub fn router() -> Router {
 
 /// The document as a value, for the router and for tests.
 pub fn document() -> Value {
+    document_for(samples::URL)
+}
+
+/// The document with code samples for a server at this address.
+fn document_for(url: &str) -> Value {
     let (_, routes) = crate::documented().split_for_parts();
     let mut document = ApiDocument::openapi().nest(crate::BASE, routes);
     let token = HttpBuilder::new()
@@ -65,7 +71,9 @@ pub fn document() -> Value {
     components.add_security_scheme("identityToken", SecurityScheme::Http(identity));
     document.webhooks = webhooks::webhooks();
     // The document always serialises as JSON.
-    finish::finished(serde_json::to_value(document).unwrap_or_default())
+    let mut document = finish::finished(serde_json::to_value(document).unwrap_or_default());
+    samples::add_to(&mut document, url);
+    document
 }
 
 #[derive(utoipa::OpenApi)]
@@ -91,7 +99,7 @@ pub fn document() -> Value {
         (name = "Responses", description = "What was submitted and stored."),
         (name = "Respondents", description = "Profiles that responses are linked to; export and erase them."),
         (name = "Invitations", description = "Flows assigned to people, each with a personal link that counts once."),
-        (name = "Assets", description = "Images for questions and options."),
+        (name = "Images", description = "Images for questions and options. Their ids start with `as_`, for asset."),
         (name = "Reports", description = "Results of a flow that anyone with the link can read."),
         (name = "Webhooks", description = "The event log, and endpoints that receive events."),
         (name = "Tokens", description = "Admin tokens, with scopes and for one app or all."),

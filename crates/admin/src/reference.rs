@@ -2,7 +2,7 @@
 //!
 //! One page: the browser's search finds everything, and its contents link to every operation.
 
-mod example;
+pub(crate) mod example;
 mod operation;
 
 use maud::{Markup, PreEscaped, html};
@@ -23,7 +23,7 @@ impl ReferencePage {
         let tags = document["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
         let text = html! {
             (introduction(public_url))
-            @for tag in tags { (section(document, tag, &operations, public_url)) }
+            @for tag in tags { (section(document, tag, &operations)) }
         };
         Self { contents: contents(tags, &operations), text }
     }
@@ -47,19 +47,14 @@ fn contents(tags: &[Value], operations: &[Operation<'_>]) -> Markup {
     }
 }
 
-fn section(
-    document: &Value,
-    tag: &Value,
-    operations: &[Operation<'_>],
-    public_url: &str,
-) -> Markup {
+fn section(document: &Value, tag: &Value, operations: &[Operation<'_>]) -> Markup {
     let name = text(tag, "name");
     html! {
         section id=(anchor(name)) {
             h2 { (name) }
             p { (prose(text(tag, "description"))) }
             @for operation in operations.iter().filter(|operation| operation.tag() == name) {
-                (operation.article(document, public_url))
+                (operation.article(document))
             }
         }
     }
@@ -80,12 +75,16 @@ fn introduction(public_url: &str) -> Markup {
                 "answers to it. The key in the path is publishable: it grants these calls, nothing "
                 "else. If a submission is refused as no longer accepted, resolve again first."
             }
-            pre { code { "BASE=" (public_url) (THREE_CALLS) } }
+            (code_block(&format!("BASE={public_url}{THREE_CALLS}")))
         }
         section #rules {
             h2 { "Rules of the admin API" }
             ul {
                 li { (prose("Send `Authorization: Bearer <admin token>`. Each operation names the scope that it needs; `admin` holds every other scope, `write` holds `read`. Resources of an app that the token does not cover return 404.")) }
+                li {
+                    (prose("Samples read the token from the variable `SLUICE_TOKEN`. Those in TypeScript and Python use the SDK (")) a href="/docs/typescript" { "TypeScript" } ", " a href="/docs/python" { "Python" }
+                    ") for the calls that it has, and otherwise nothing that must be installed."
+                }
                 li { (prose("Bodies are JSON of at most 1 MiB. Unknown fields and query parameters are refused, so that a typo is not lost.")) }
                 li { (prose("Errors are `application/problem+json` with a `code`; 422 lists every fault in `errors`, each with its JSON Pointer.")) }
                 li { (prose("Lists are `{items, next}`. Send `next` as `after` for the next page; it is null at the end of the list.")) }
@@ -111,6 +110,11 @@ curl $BASE/trpc/response.submit \\
        \"flowVersionPayloadGeneration\":\"4\",
        \"respondentAnalyticsAdmission\":\"collection_only\",
        \"answers\":{\"nps\":\"9\"}}'";
+
+/// A block of code, with room for the button that copies it.
+fn code_block(code: &str) -> Markup {
+    html! { div.code { pre { code { (code) } } } }
+}
 
 fn anchor(name: &str) -> String {
     name.to_ascii_lowercase().replace(' ', "-")

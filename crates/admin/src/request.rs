@@ -16,7 +16,7 @@ use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
 use sluice_http::body::{self, BodyError};
 use sluice_http::path_id::PathId;
-use sluice_http::{Limits, query};
+use sluice_http::{Limits, query, upload};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
@@ -116,8 +116,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonOrCsv<T> {
             return Body::from_request(request, state).await.map(|Body(read)| Self::Json(read));
         }
         let (head, body) = request.into_parts();
-        let limits = Limits { body_bytes_max: FILE_BYTES_MAX, ..Limits::default() };
-        match body::read(&head.headers, body, &limits).await {
+        match upload::read(&head, body, FILE_BYTES_MAX).await {
             Ok(bytes) => Ok(Self::Csv(bytes)),
             Err(BodyError::TooLarge) => Err(Refused::FileTooLarge),
             Err(unread) => Err(unread.into()),
@@ -137,8 +136,7 @@ impl<S: Send + Sync> FromRequest<S> for ImageBody {
             return Err(Refused::NotAnImage);
         }
         let (head, body) = request.into_parts();
-        let limits = Limits { body_bytes_max: UPLOAD_BYTES_MAX, ..Limits::default() };
-        match body::read(&head.headers, body, &limits).await {
+        match upload::read(&head, body, UPLOAD_BYTES_MAX).await {
             Ok(bytes) => Ok(Self(bytes)),
             Err(BodyError::TooLarge) => Err(Refused::ImageTooLarge),
             Err(unread) => Err(unread.into()),

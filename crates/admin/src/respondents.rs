@@ -73,6 +73,7 @@ struct PersonQuery {
     #[param(schema_with = schema::identity_type)]
     r#type: IdentityType,
     /// The userId or the address; the ASCII case of an address does not matter.
+    #[param(example = "ann")]
     value: String,
 }
 
@@ -86,6 +87,7 @@ struct ErasePersonQuery {
     #[param(schema_with = schema::identity_type)]
     r#type: IdentityType,
     /// The userId or the address; the ASCII case of an address does not matter.
+    #[param(example = "ann")]
     value: String,
     /// `keep`: the answers stay, without anything that connects them with the person. `delete`:
     /// they go too.

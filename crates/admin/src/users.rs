@@ -33,7 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 /// all apps and the instance. Exactly one of them is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
-#[schema(example = json!({"email": "ann@example.com", "name": "Ann", "role": "editor", "appId": "app_01KA2VgdPrWYDVgYy3wLpE"}))]
+#[schema(example = json!({"email": "ann@example.com", "name": "Ann", "role": "editor", "appId": "app_01KA2VgdPrWYDVgYy3wLpA"}))]
 struct NewUser {
     /// The address they sign in with; case does not matter.
     email: String,
@@ -79,7 +79,7 @@ struct UserGrant {
 /// and the instance. Exactly one of them is required.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
-#[schema(as = UserRole, example = json!({"appId": "app_01KA2VgdPrWYDVgYy3wLpE", "role": "viewer"}))]
+#[schema(as = UserRole, example = json!({"appId": "app_01KA2VgdPrWYDVgYy3wLpA", "role": "viewer"}))]
 struct RoleChange {
     /// The app that the role is for.
     #[serde(default)]

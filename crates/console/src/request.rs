@@ -5,9 +5,8 @@ use axum::http::request::Parts;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 use sluice_engine::AdminError;
-use sluice_http::body;
 use sluice_http::path_id::PathId;
-use sluice_http::{Limits, query};
+use sluice_http::{query, upload};
 
 use super::reply::Refused;
 
@@ -120,8 +119,7 @@ pub(super) async fn read_up_to(
     request: Request,
 ) -> Result<bytes::Bytes, Refused> {
     let (head, body) = request.into_parts();
-    let limits = Limits { body_bytes_max, ..Limits::default() };
-    Ok(body::read(&head.headers, body, &limits).await?)
+    Ok(upload::read(&head, body, body_bytes_max).await?)
 }
 
 /// The first language of the browser.

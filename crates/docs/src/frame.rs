@@ -5,7 +5,8 @@ use maud::{DOCTYPE, Markup, html};
 use crate::Reference;
 use crate::markdown::Page;
 use crate::pages::{self, GROUPS};
-use crate::search::{Hit, QUERY_CHARS_MAX};
+use crate::query::QUERY_CHARS_MAX;
+use crate::search::Hit;
 
 /// What one page shows.
 pub(crate) struct Shown {
@@ -16,6 +17,8 @@ pub(crate) struct Shown {
     /// The headings of the page.
     contents: Option<Markup>,
     text: Markup,
+    /// Whether the page has code to copy.
+    has_code: bool,
 }
 
 impl Shown {
@@ -27,6 +30,7 @@ impl Shown {
             query: String::new(),
             contents: (headings > 2).then(|| page.contents()),
             text: html! { div.guide { (page.text) } (next(page.source.slug)) },
+            has_code: true,
         }
     }
 
@@ -37,6 +41,7 @@ impl Shown {
             query: String::new(),
             contents: Some(reference.contents.clone()),
             text: reference.text.clone(),
+            has_code: true,
         }
     }
 
@@ -51,6 +56,7 @@ impl Shown {
             query: String::new(),
             contents: None,
             text,
+            has_code: false,
         }
     }
 
@@ -70,6 +76,7 @@ impl Shown {
             query: query.to_owned(),
             contents: None,
             text,
+            has_code: false,
         }
     }
 }
@@ -109,6 +116,7 @@ pub(crate) fn page(shown: &Shown) -> Markup {
                 meta name="color-scheme" content="light dark";
                 title { (shown.title) " · Sluice" }
                 link rel="stylesheet" href="/docs/style.css";
+                @if shown.has_code { script src="/docs/script.js" defer {} }
             }
             body {
                 a.skip href="#main" { "Skip to the text" }

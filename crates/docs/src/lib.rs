@@ -1,9 +1,11 @@
 //! The documentation at `/docs`: the guides of the folder `docs` as pages, the API reference in
-//! the same frame, and a search. Without scripts; it loads nothing from other origins.
+//! the same frame, and a search. Everything works without scripts, and nothing is loaded from other
+//! origins.
 
 mod frame;
 mod markdown;
 mod pages;
+mod query;
 mod reply;
 mod search;
 
@@ -20,6 +22,8 @@ use markdown::Page;
 use reply::{html, typed};
 
 const STYLE: &str = include_str!("../assets/docs.css");
+/// Copies code, and remembers the language of samples.
+const SCRIPT: &str = include_str!("../assets/docs.js");
 
 /// Rendered when the first page is read.
 static SITE: LazyLock<Vec<Page>> = LazyLock::new(|| pages::all().map(Page::new).collect());
@@ -39,6 +43,7 @@ pub fn router(reference: &Reference) -> Router {
         .route("/docs/reference", get(move || std::future::ready(html(reference.clone()))))
         .route("/docs/search", get(async |RawQuery(query)| found(query.as_deref())))
         .route("/docs/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
+        .route("/docs/script.js", get(async || typed("text/javascript; charset=utf-8", SCRIPT)))
         .route("/docs/{slug}", get(async |Path(slug): Path<String>| page(&slug)))
         .route("/docs/images/{name}", get(async |Path(name): Path<String>| picture(&name)))
 }

@@ -177,12 +177,17 @@ fn with_links<'a>(events: &[Event<'a>], source: &Source) -> Vec<Event<'a>> {
                 }));
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
-                let start = format!("<pre data-language=\"{language}\" tabindex=\"0\"><code>");
+                let start = format!(
+                    "<div class=\"code\" data-language=\"{language}\">\
+                     <pre data-language=\"{language}\" tabindex=\"0\"><code>"
+                );
                 linked.push(Event::Html(start.into()));
             }
-            Event::End(TagEnd::CodeBlock) => linked.push(Event::Html("</code></pre>\n".into())),
+            Event::End(TagEnd::CodeBlock) => {
+                linked.push(Event::Html("</code></pre></div>\n".into()))
+            }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) => {
-                linked.push(Event::Html("<pre tabindex=\"0\"><code>".into()));
+                linked.push(Event::Html("<div class=\"code\"><pre tabindex=\"0\"><code>".into()));
             }
             other => linked.push(other.clone()),
         }

@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
-                      form-action 'self'; frame-ancestors 'none'";
+                      form-action 'self'; frame-ancestors 'none'; script-src 'self'";
 
 pub(crate) fn missing(page: String) -> Response {
     (StatusCode::NOT_FOUND, html(page)).into_response()

@@ -40,7 +40,7 @@ fn slugs_are_unique_and_leave_the_fixed_addresses_free() {
     let slugs: Vec<_> = pages::all().map(|page| page.slug).collect();
     let unique: BTreeSet<_> = slugs.iter().collect();
     assert_eq!(unique.len(), slugs.len());
-    for fixed in ["reference", "search", "style.css", "images"] {
+    for fixed in ["reference", "search", "style.css", "script.js", "images"] {
         assert!(!slugs.contains(&fixed), "{fixed}");
     }
 }

@@ -72,8 +72,20 @@ pub async fn read(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<By
 /// The same; `admit` gets the size of each piece as it arrives, and may refuse to read on.
 pub async fn read_counted<E: From<BodyError>>(
     headers: &HeaderMap,
+    body: Body,
+    limits: &Limits,
+    admit: impl FnMut(u64) -> Result<(), E>,
+) -> Result<Bytes, E> {
+    read_paced(headers, body, limits, None, admit).await
+}
+
+/// The same; with a rate, in bytes per second, a body that arrives at least that fast may take
+/// longer than [`Limits::body_read_timeout`].
+pub(crate) async fn read_paced<E: From<BodyError>>(
+    headers: &HeaderMap,
     mut body: Body,
     limits: &Limits,
+    bytes_per_second_min: Option<u32>,
     mut admit: impl FnMut(u64) -> Result<(), E>,
 ) -> Result<Bytes, E> {
     if announced(headers).is_some_and(|bytes| bytes > limits.body_bytes_max as u64) {
@@ -91,6 +103,7 @@ pub async fn read_counted<E: From<BodyError>>(
             None => {
                 let now = Instant::now();
                 let deadline = *deadline.get_or_insert(now + limits.body_read_timeout);
+                let deadline = deadline + earned(bytes_per_second_min, first.len() + rest.len());
                 let stall = (now + limits.body_stall_timeout).min(deadline);
                 timeout_at(stall, body.frame()).await.map_err(|_| E::from(BodyError::TooSlow))?
             }
@@ -128,6 +141,12 @@ pub async fn read_counted<E: From<BodyError>>(
     whole.extend_from_slice(&first);
     whole.extend_from_slice(&rest);
     Ok(whole.freeze())
+}
+
+/// The time that bytes at a minimum rate take.
+fn earned(bytes_per_second_min: Option<u32>, bytes: usize) -> Duration {
+    let rate = bytes_per_second_min.filter(|rate| *rate > 0);
+    rate.map_or(Duration::ZERO, |rate| Duration::from_secs(bytes as u64 / u64::from(rate)))
 }
 
 /// Gives up a body that will not be read. The reply to an HTTP/1 client must then have

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 
+use axum::body::HttpBody as _;
 use axum::extract::{MatchedPath, Request};
 use axum::response::Response;
 use futures_util::FutureExt;
@@ -22,7 +23,9 @@ use http::{HeaderMap, HeaderValue, Method};
 use sluice_engine::Engine;
 use tower::{Layer, Service};
 
+use crate::body;
 use crate::request_id::{self, X_REQUEST_ID};
+use crate::upload::{self, Deadline};
 
 /// The route name for requests that match no route.
 const NO_ROUTE: &str = "(none)";
@@ -112,6 +115,31 @@ impl Exchange {
     }
 }
 
+/// The same as [`run`], for an upload that may postpone the end of its time.
+async fn run_until(
+    handler: impl Future<Output = Response>,
+    deadline: &Deadline,
+) -> Result<Response, Failure> {
+    let mut caught = pin!(AssertUnwindSafe(handler).catch_unwind());
+    loop {
+        let at = deadline.at();
+        match tokio::time::timeout_at(at, &mut caught).await {
+            Ok(Ok(response)) => return Ok(response),
+            Ok(Err(_)) => return Err(Failure::Panicked),
+            Err(_) if deadline.at() > at => {}
+            Err(_) => return Err(Failure::TimedOut),
+        }
+    }
+}
+
+/// Whether the body is so large that its client may need long to send it.
+fn is_upload(request: &Request) -> bool {
+    match body::announced(request.headers()) {
+        Some(bytes) => bytes >= upload::BYTES_MIN,
+        None => !request.body().is_end_stream(),
+    }
+}
+
 async fn run(
     handler: impl Future<Output = Response>,
     timeout: Option<Duration>,
@@ -170,16 +198,24 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, mut request: Request) -> Self::Future {
         let begun = StartedExchange::from_request(&request);
         let matched = request.extensions().get::<MatchedPath>().cloned();
         let exchange = self.exchange.clone();
+        let timeout = exchange.timeout.filter(|_| is_upload(&request));
+        let deadline = timeout.map(Deadline::new);
+        if let Some(deadline) = &deadline {
+            request.extensions_mut().insert(deadline.clone());
+        }
         let handler = self.inner.call(request).map(|reply| match reply {
             Ok(response) => response,
             Err(never) => match never {},
         });
         Box::pin(async move {
-            let reply = exchange.run(pin!(handler)).await;
+            let reply = match &deadline {
+                Some(deadline) => run_until(handler, deadline).await,
+                None => exchange.run(pin!(handler)).await,
+            };
             let route = match matched {
                 Some(matched) => Cow::Owned(matched.as_str().to_owned()),
                 None => Cow::Borrowed(NO_ROUTE),
@@ -199,8 +235,13 @@ fn mark(headers: &mut HeaderMap, id: HeaderValue) {
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
+    use bytes::Bytes;
+    use futures_util::{StreamExt as _, stream};
+    use tokio::time::Instant;
 
     use super::*;
+    use crate::Limits;
+    use crate::body::BodyError;
 
     #[tokio::test]
     async fn a_handler_that_panics_or_hangs_is_a_failure_not_a_lost_connection() {
@@ -211,5 +252,56 @@ mod tests {
         assert_eq!(run(hangs, timeout).await.unwrap_err(), Failure::TimedOut);
         let answers = async { Response::new(Body::empty()) };
         assert!(run(answers, timeout).await.is_ok());
+    }
+
+    const MIB: usize = 1024 * 1024;
+
+    /// A body of pieces, each after this pause.
+    fn body(pieces: usize, piece_bytes: usize, pause: Duration) -> Body {
+        let pieces = stream::iter(0..pieces).then(move |_| async move {
+            tokio::time::sleep(pause).await;
+            Ok::<_, std::io::Error>(Bytes::from(vec![0; piece_bytes]))
+        });
+        Body::from_stream(pieces)
+    }
+
+    async fn uploaded(body: Body, handling: Duration) -> Result<Result<usize, BodyError>, Failure> {
+        let deadline = Deadline::new(Limits::default().request_timeout);
+        let (mut head, ()) = http::Request::new(()).into_parts();
+        head.extensions.insert(deadline.clone());
+        let mut outcome = None;
+        let handler = async {
+            outcome = Some(upload::read(&head, body, 2 * MIB).await.map(|bytes| bytes.len()));
+            tokio::time::sleep(handling).await;
+            Response::new(Body::empty())
+        };
+        run_until(handler, &deadline).await?;
+        Ok(outcome.unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_line_has_the_time_that_its_upload_needs() {
+        let started = Instant::now();
+        // 2 MiB at 10 KiB/s.
+        let slow = body(200, 2 * MIB / 200, Duration::from_secs(1));
+        assert_eq!(uploaded(slow, Duration::from_secs(29)).await, Ok(Ok(2 * MIB / 200 * 200)));
+        assert!(started.elapsed() > Duration::from_secs(200));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_that_trickles_or_stops_is_given_up() {
+        let (second, started) = (Duration::from_secs(1), Instant::now());
+        let trickle = uploaded(body(MIB, 1, second), second).await;
+        assert_eq!(trickle, Ok(Err(BodyError::TooSlow)));
+        assert!(started.elapsed() < Duration::from_secs(90), "{:?}", started.elapsed());
+        let stops = uploaded(body(2, MIB, Duration::from_secs(11)), second).await;
+        assert_eq!(stops, Ok(Err(BodyError::TooSlow)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_the_upload_the_handler_has_as_much_time_as_any_other() {
+        let handling = Limits::default().request_timeout + Duration::from_secs(1);
+        let slow = body(100, MIB / 100, Duration::from_secs(1));
+        assert_eq!(uploaded(slow, handling).await, Err(Failure::TimedOut));
     }
 }

@@ -27,6 +27,7 @@ pub mod request_id;
 pub mod server;
 pub mod smtp;
 mod store_down;
+pub mod upload;
 
 pub use limits::Limits;
 #[cfg(feature = "nats")]

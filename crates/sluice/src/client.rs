@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::header::{ETAG, IF_MATCH};
 use reqwest::{Method, Url};
 use serde_json::Value;
 use sluice_flow::definition::Fault;
@@ -47,6 +48,8 @@ pub(crate) enum CallError {
     Faults(Vec<Fault>),
     /// The resource does not exist.
     Missing(Failure),
+    /// The resource is no longer in the state that the change is based on.
+    Changed(Failure),
     Refused(Failure),
 }
 
@@ -56,6 +59,7 @@ impl From<CallError> for Failure {
             CallError::Away(failure)
             | CallError::Later(failure)
             | CallError::Missing(failure)
+            | CallError::Changed(failure)
             | CallError::Refused(failure) => failure,
             CallError::Faults(faults) => {
                 let listed: Vec<String> = faults
@@ -126,6 +130,29 @@ impl Server {
 
     pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Value, CallError> {
         self.call(Method::PATCH, path, &[], Some(body)).await
+    }
+
+    /// A resource, and its entity tag.
+    pub(crate) async fn get_tagged(&self, path: &str) -> Result<(Value, String), CallError> {
+        let request = self.request(Method::GET, path);
+        let reply = request.send().await.map_err(|error| self.away(&error))?;
+        let status = reply.status();
+        let tag = reply.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
+        // A server that has no tags cannot compare either.
+        let tag = tag.unwrap_or("*").to_owned();
+        let bytes = reply.bytes().await.map_err(|error| self.away(&error))?;
+        Ok((self.parsed(status, &bytes)?, tag))
+    }
+
+    /// A change to the resource, if it still has this entity tag.
+    pub(crate) async fn patch_if(
+        &self,
+        path: &str,
+        body: &Value,
+        tag: &str,
+    ) -> Result<Value, CallError> {
+        let request = self.request(Method::PATCH, path).header(IF_MATCH, tag);
+        self.reply_to(request.json(body)).await
     }
 
     pub(crate) async fn delete(
@@ -394,6 +421,9 @@ fn refusal(status: u16, problem: &Value) -> CallError {
         )),
         409 if matches!(text("code"), "draft_changed" | "key_taken") => {
             CallError::Refused(failure("run the command again: it compares with what is there now"))
+        }
+        412 => {
+            CallError::Changed(failure("run the command again: it compares with what is there now"))
         }
         409 if text("code") == "too_many_exports" => {
             CallError::Later(failure("start it again when another export has ended"))

@@ -1,6 +1,4 @@
-//! Examples for the document: JSON for a schema, and a call with curl.
-
-use std::fmt::Write as _;
+//! Examples for the document: JSON for a schema.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +6,7 @@ use serde_json::{Map, Value, json};
 const DEPTH_MAX: usize = 8;
 
 /// The example in the content, or else one generated from its schema.
-pub(super) fn of_content(document: &Value, content: &Value) -> Value {
+pub(crate) fn of_content(document: &Value, content: &Value) -> Value {
     match content.get("example") {
         Some(example) => example.clone(),
         None => of_schema(document, &content["schema"], DEPTH_MAX),
@@ -74,42 +72,6 @@ pub(super) fn type_of(document: &Value, property: &Value) -> String {
     if schema["format"] == "date-time" { base.replace("string", "time") } else { base }
 }
 
-pub(super) fn pretty(value: &Value) -> String {
+pub(crate) fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
-}
-
-/// The call as a command to paste into a shell.
-pub(super) fn curl(
-    public_url: &str,
-    method: &str,
-    path: &str,
-    is_admin: bool,
-    body: Option<&Value>,
-) -> String {
-    let mut call = String::from("curl");
-    let implied = if body.is_some() { "post" } else { "get" };
-    if method != implied {
-        let _ = write!(call, " -X {}", method.to_uppercase());
-    }
-    let takes_payload = !is_admin && path.ends_with("{flowVersionId}") || path.ends_with("/schema");
-    let query = if takes_payload { "?payload=4" } else { "" };
-    let _ = write!(call, " {public_url}{}{query}", filled_in(path));
-    if is_admin {
-        call.push_str(" \\\n  -H \"Authorization: Bearer $SLUICE_TOKEN\"");
-    }
-    if let Some(body) = body {
-        let text = pretty(body).replace('\'', "'\\''");
-        let _ = write!(call, " \\\n  -H 'Content-Type: application/json' \\\n  -d '{text}'");
-    }
-    call
-}
-
-/// A path with sample ids.
-fn filled_in(path: &str) -> String {
-    path.replace("{apiKey}", "pk_7n42DGM5Tflk9n8mt7Fhc7")
-        .replace("{appId}", "app_01KA2VgdPrWYDVgYy3wLpA")
-        .replace("{flowId}", "fl_01KA2VgdPrWYDVgYy3wLpB")
-        .replace("{flowVersionId}", "fv_01KA2VgdPrWYDVgYy3wLpC")
-        .replace("{responseId}", "rs_01KA2VgdPrWYDVgYy3wLpD")
-        .replace("{tokenId}", "tk_01KA2VgdPrWYDVgYy3wLpE")
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::example::{self, resolved};
-use super::{prose, text};
+use super::{code_block, prose, text};
 
 /// The methods in the order in which they are shown under one path.
 const METHODS: [&str; 5] = ["post", "get", "put", "patch", "delete"];
@@ -42,7 +42,7 @@ impl Operation<'_> {
         text(self.value, "summary")
     }
 
-    pub(super) fn article(&self, document: &Value, public_url: &str) -> Markup {
+    pub(super) fn article(&self, document: &Value) -> Markup {
         let request = &self.value["requestBody"]["content"]["application/json"];
         html! {
             article id=(self.id()) {
@@ -57,7 +57,7 @@ impl Operation<'_> {
                     h4 { "Body" }
                     (fields(document, &request["schema"]))
                 }
-                (self.call(document, request, public_url))
+                (self.samples())
                 (self.reply(document))
                 (self.answers())
             }
@@ -96,18 +96,20 @@ impl Operation<'_> {
         }
     }
 
-    fn call(&self, document: &Value, request: &Value, public_url: &str) -> Markup {
-        let body = (!request.is_null()).then(|| example::of_content(document, request));
+    /// One sample per language, of which one is open; without a script they are opened one by one.
+    fn samples(&self) -> Markup {
+        let samples = self.value["x-codeSamples"].as_array().map(Vec::as_slice).unwrap_or_default();
         html! {
             h4 { "Call" }
-            pre { code {
-                (example::curl(public_url, self.method, self.path, self.is_admin(), body.as_ref()))
-            } }
+            div.samples {
+                @for (index, sample) in samples.iter().enumerate() {
+                    details name={ "samples-" (self.id()) } data-language=(text(sample, "label")) open[index == 0] {
+                        summary { (text(sample, "label")) }
+                        (code_block(text(sample, "source")))
+                    }
+                }
+            }
         }
-    }
-
-    fn is_admin(&self) -> bool {
-        self.value["security"][0].get("adminToken").is_some()
     }
 
     fn reply(&self, document: &Value) -> Markup {
@@ -120,7 +122,7 @@ impl Operation<'_> {
                 @if content.is_null() {
                     p { (text(response, "description")) "; no body." }
                 } @else {
-                    pre { code { (example::pretty(&example::of_content(document, content))) } }
+                    (code_block(&example::pretty(&example::of_content(document, content))))
                     details {
                         summary { "Fields" }
                         (fields(document, &content["schema"]))

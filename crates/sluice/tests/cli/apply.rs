@@ -1,6 +1,6 @@
 //! Flows as code: files are applied to a server, compared with it, and written from it.
 
-use crate::support;
+use crate::{meanwhile, support};
 
 use std::process::{Command, Output};
 
@@ -26,7 +26,7 @@ struct Author {
 impl Author {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(folder.path());
+        let server = Server::on_test_store(folder.path());
         let token = server.token().unwrap();
         Self { folder, server, token }
     }
@@ -365,4 +365,78 @@ async fn a_flow_is_closed_retired_and_archived_by_its_key() {
     assert!(author.ends(0, &["flow", "list"]).contains("archived    Lunch  key=lunch"));
     author.ends(0, &["flow", "archive", "lunch", "--restore"]);
     assert!(author.ends(0, &["flow", "list"]).contains("version 3   Lunch  key=lunch"));
+}
+
+/// Applies a file while a colleague changes the flow just before the request that starts so.
+async fn apply_meanwhile(
+    author: &Author,
+    file: &str,
+    before: &'static str,
+    colleague: &Value,
+) -> Output {
+    let flow = author.flow("lunch").await;
+    let id = flow["flowId"].as_str().unwrap();
+    let url = format!("{}/api/admin/v1/flows/{id}", author.server.base);
+    let change = author.server.http.patch(url).bearer_auth(&author.token).json(colleague);
+    let proxy = meanwhile::proxy(&author.server.base, before, change).await;
+    let mut command = author.command(&["flow", "apply", file]);
+    command.env("SLUICE_SERVER", proxy);
+    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_that_a_colleague_changed_meanwhile_are_not_overwritten() {
+    let author = Author::new();
+    author.write("lunch.yaml", LUNCH);
+    author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    author.write("settings.yaml", &LUNCH.replace("[food]", "[food, weekly]"));
+    let with_draft = LUNCH.replace("[food]", "[food, weekly]").replace("Why?", "Why so?");
+    author.write("both.yaml", &with_draft);
+    let cases = [
+        // Between the comparison and the first request of the change; and just before the change.
+        ("settings.yaml", "GET /api/admin/v1/flows/", json!({"labels": ["food", "monday"]})),
+        ("settings.yaml", "PATCH ", json!({"labels": ["food", "tuesday"]})),
+        ("settings.yaml", "PATCH ", json!({"graceWindowSeconds": 60})),
+        ("both.yaml", "GET /api/admin/v1/flows/", json!({"labels": ["food", "wednesday"]})),
+        ("both.yaml", "PATCH ", json!({"labels": ["food", "thursday"]})),
+    ];
+    for (file, before, colleague) in cases {
+        let output = apply_meanwhile(&author, file, before, &colleague).await;
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let printed = text(&output.stderr);
+        assert!(printed.contains("were changed meanwhile"), "{printed}");
+        assert!(printed.contains("run the command again"), "{printed}");
+        let flow = author.flow("lunch").await;
+        for (name, value) in colleague.as_object().unwrap() {
+            assert_eq!(&flow[name], value, "{before}");
+            if let Some(label) = value[1].as_str() {
+                assert!(printed.contains(label), "the change in words: {printed}");
+            }
+        }
+        assert_eq!(author.versions("lunch").await.len(), 1, "nothing was published");
+    }
+    let again = author.ends(0, &["flow", "apply", "both.yaml"]);
+    assert!(again.contains("published version 2"), "{again}");
+    assert_eq!(author.flow("lunch").await["labels"], json!(["food", "weekly"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_that_a_colleague_saved_meanwhile_does_not_prevent_settings() {
+    let author = Author::new();
+    author.write("lunch.yaml", LUNCH);
+    author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    author.write("settings.yaml", &LUNCH.replace("[food]", "[food, weekly]"));
+    let flow = author.flow("lunch").await;
+    let id = flow["flowId"].as_str().unwrap();
+    let url = format!("{}/api/admin/v1/flows/{id}/draft", author.server.base);
+    let other = json!({"title": "Lunch", "questions": [{"id": "taste", "type": "rating", "prompt": "Good?"}]});
+    let change = author.server.http.put(url).bearer_auth(&author.token).json(&other);
+    let proxy = meanwhile::proxy(&author.server.base, "PATCH ", change).await;
+    let mut command = author.command(&["flow", "apply", "settings.yaml"]);
+    command.env("SLUICE_SERVER", proxy);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let flow = author.flow("lunch").await;
+    assert_eq!(flow["labels"], json!(["food", "weekly"]));
+    assert!(flow["draft"].is_object(), "the colleague's draft stays: {flow}");
 }

@@ -18,7 +18,7 @@ struct Operator {
 impl Operator {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(folder.path());
+        let server = Server::on_test_store(folder.path());
         let token = server.token().unwrap();
         Self { folder, server, token }
     }

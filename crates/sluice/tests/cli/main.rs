@@ -6,6 +6,8 @@
 
 #[path = "../../../store/tests/support/cluster.rs"]
 mod cluster;
+#[path = "../../../store/tests/support/database.rs"]
+mod database;
 #[path = "../support/identity.rs"]
 mod identity;
 #[path = "../support/mod.rs"]
@@ -29,6 +31,7 @@ mod interrupted_restore;
 mod invite;
 mod key;
 mod kill;
+mod meanwhile;
 mod moving;
 #[cfg(feature = "nats")]
 mod nats;

@@ -63,6 +63,15 @@ impl Server {
         Self::start_with(folder, "127.0.0.1:0", |command| command)
     }
 
+    /// The same, on the backend of this test run: with `SLUICE_TEST_STORE`, a database there.
+    pub(crate) fn on_test_store(folder: &Path) -> Self {
+        let database = crate::database::of_folder(folder);
+        Self::start_with(folder, "127.0.0.1:0", |command| match &database {
+            Some(url) => command.args(["--store", url]),
+            None => command,
+        })
+    }
+
     pub(crate) fn start_with(
         folder: &Path,
         listen: &str,

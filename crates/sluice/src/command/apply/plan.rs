@@ -70,7 +70,7 @@ pub(super) struct Text {
 #[derive(Debug)]
 pub(super) enum Planned {
     Create,
-    Update(Update),
+    Update(Box<Update>),
 }
 
 /// What to write to an existing flow.
@@ -79,6 +79,8 @@ pub(super) struct Update {
     pub(super) flow_id: String,
     /// Identifies the state that was compared.
     pub(super) draft_tag: String,
+    /// The settings that were compared.
+    pub(super) before: FlowSettings,
     pub(super) patch: Map<String, Value>,
     pub(super) saves_draft: bool,
     pub(super) publishes: bool,
@@ -115,13 +117,14 @@ impl Plan {
         } else if let DraftState::Other(_) = of_draft {
             notes.push("the flow has a draft with other changes, which stays".to_owned());
         }
-        let planned = Planned::Update(Update {
+        let planned = Planned::Update(Box::new(Update {
             flow_id: field(&flow, "flowId").to_owned(),
             draft_tag: field(&flow, "draftTag").to_owned(),
+            before,
             patch,
             saves_draft,
             publishes,
-        });
+        }));
         Ok(Self { source, planned, texts, notes })
     }
 
@@ -229,7 +232,7 @@ async fn read_draft(server: &Server, flow: &Value) -> Result<Option<Value>, Fail
     Ok(Some(draft["definition"].take()))
 }
 
-fn newer_server() -> Failure {
+pub(super) fn newer_server() -> Failure {
     Failure::new("the flow cannot be read by this program", "use the release of the server")
 }
 
