@@ -102,6 +102,7 @@ const NOT_RUN = [
   ["import/typeform", "typeform.com", "needs an account there; crates/sluice/tests/cli/import.rs imports samples"],
   ["installing", "", "needs systemd, containers or a cluster; packaging/try runs the package on a real systemd"],
   ["moving", "--example fill", "a measurement of minutes"],
+  ["operating", "prometheus.yml", "a file of another program; tests/observability/run checks the one in observability/prometheus"],
   ["performance", "cargo build", "a release build of minutes"],
   ["performance", "perf record", "needs a load of minutes"],
   ["reliability", "tests/faults/run --long", "a quarter of an hour"],

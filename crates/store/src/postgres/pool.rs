@@ -22,7 +22,7 @@ use super::connect::{ConnectError, Options};
 use super::failure::{RedactedError, TransactionError};
 use super::link::Connector;
 use super::stall::Stall;
-use crate::{Damage, StoreError, StoreResult};
+use crate::{Damage, PoolStatus, StoreError, StoreResult};
 
 /// A connection that was idle for this long is tested before it is used.
 const IDLE_TRUSTED: Duration = Duration::from_secs(10);
@@ -93,6 +93,16 @@ impl Pool {
 
     pub(super) fn options(&self) -> &Options {
         &self.options
+    }
+
+    pub(super) fn status(&self) -> PoolStatus {
+        let found = self.inner.status();
+        PoolStatus {
+            in_use: found.size.saturating_sub(found.available),
+            idle: found.available,
+            waiting: found.waiting,
+            max: found.max_size,
+        }
     }
 
     /// Whether tables may be distributed over several servers, where locks of one server are not
