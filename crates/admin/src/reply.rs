@@ -16,6 +16,7 @@ use sluice_flow::definition::Fault;
 use sluice_flow::time::Timestamp;
 use sluice_http::body::BodyError;
 use sluice_http::download;
+use sluice_http::exchange::RefusalCode;
 use utoipa::ToSchema;
 
 use super::{BASE, BODY_BYTES_MAX};
@@ -246,6 +247,7 @@ impl IntoResponse for Refused {
         let mut response = json(status, &problem);
         response.headers_mut().insert(header::CONTENT_TYPE, media_type);
         response.headers_mut().extend(extra);
+        response.extensions_mut().insert(RefusalCode(code));
         response
     }
 }

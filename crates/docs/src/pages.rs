@@ -95,6 +95,7 @@ pub(crate) const GROUPS: &[Group] = &[
         pages: &[
             page!("installing"),
             page!("running"),
+            page!("operating"),
             page!("email"),
             page!("backup"),
             page!("moving"),

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::AppId;
 use sluice_store::{IfBusy, Lanes};
 
+use crate::metrics::QueueState;
 use crate::overload::{self, DEADLINE, WriteTime};
 
 /// The maximum number of responses in one write; more would only delay the first.
@@ -155,6 +156,16 @@ impl<T: Weighted> Batches<T> {
     /// Whether nothing waits and nothing is being written.
     pub(crate) fn is_idle(&self) -> bool {
         self.count == 0 && self.under_way.values().all(|it| it.count == 0)
+    }
+
+    pub(crate) fn state(&self, now: Instant) -> QueueState {
+        // Each line is in the order of arrival.
+        let first = |line: &Line<T>| line.queued.front().map(|it| it.since);
+        let oldest = self.waiting.values().filter_map(first).min();
+        QueueState {
+            oldest: oldest.map_or(Duration::ZERO, |since| now.saturating_duration_since(since)),
+            in_progress: self.under_way.values().map(|it| it.count).sum(),
+        }
     }
 
     /// Adds a submission to its line. If it would not be stored within the deadline, it takes the

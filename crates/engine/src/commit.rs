@@ -21,15 +21,15 @@ use std::task::Context;
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::{RespondentId, ResponseId};
-use sluice_flow::issue::Full;
 use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Resume, Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::batches::{Added, BATCH_MAX, Batch, Batches, Lane, Needs, Queued, Weighted};
 use crate::clock::Clock;
+use crate::commit_outcome::{CommitOutcome, QueueFull};
 use crate::ids::Ids;
-use crate::metrics::{Metrics, SubmissionOutcome};
+use crate::metrics::{Metrics, QueueState, SubmissionOutcome};
 use crate::overload::{ROW_BYTES, SATURATED_FOR, retry_after_seconds};
 
 /// The maximum number of submissions that wait at once: 16 full writes.
@@ -60,35 +60,6 @@ impl Pending {
                 || !response.limits.is_empty(),
         }
     }
-}
-
-/// What happened to a queued response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CommitOutcome {
-    Stored(ResponseId),
-    Replayed(ResponseId),
-    KeyReused,
-    Stale,
-    /// Not stored: its app is being changed. A write of this app alone waits for that.
-    Busy,
-    /// Its invitation received another response, or ended, after the check.
-    Uninvited,
-    /// Its flow has no room for it.
-    Full(Full),
-    /// Not stored; a retry may succeed.
-    Failed,
-    /// Not stored; the disk has less free space than its reserve.
-    DiskReserve,
-    /// Not stored; it waited for too long.
-    Overdue(QueueFull),
-    /// Whether it was stored is unknown.
-    Unknown,
-}
-
-/// The queue is too long, full or closed; a retry may succeed after this time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct QueueFull {
-    pub(crate) retry_after_seconds: u32,
 }
 
 struct Waiting {
@@ -204,6 +175,11 @@ impl Committer {
         let now = self.0.clock.monotonic();
         let refused_at = self.0.queue().refused_at;
         refused_at.is_some_and(|at| now.saturating_duration_since(at) < SATURATED_FOR)
+    }
+
+    pub(crate) fn state(&self) -> QueueState {
+        let now = self.0.clock.monotonic();
+        self.0.queue().batches.state(now)
     }
 
     /// Whether a write has failed since the last call.
@@ -364,7 +340,7 @@ impl Writer {
         self.metrics.queued.dec_by(i64::try_from(batch.queued.len()).unwrap_or(i64::MAX));
         if let Some(oldest) = batch.queued.get(batch.overdue) {
             let waited = batch.started.saturating_duration_since(oldest.since);
-            self.metrics.queue_seconds.observe(waited.as_secs_f64());
+            self.metrics.note_wait(waited);
         }
     }
 
@@ -455,8 +431,7 @@ impl InProgress {
     fn settle(mut self, outcomes: Result<Vec<Outcome>, StoreError>) -> Resume {
         let Writer { metrics, stored, .. } = &*self.writer;
         stored.store(true, Ordering::Relaxed);
-        metrics.count_write(self.replies.len());
-        metrics.commit_seconds.observe(self.took().as_secs_f64());
+        metrics.count_write(self.replies.len(), self.took());
         self.answer(outcomes);
         Resume::new(move || {
             if let Some(batch) = self.writer.next_after(self.lane, Some(self.took())) {

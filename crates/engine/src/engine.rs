@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 
 use crate::admin::AdminResult;
 use crate::background::keep_running_after;
+use crate::backlogs;
 use crate::clock::Clock;
 use crate::commit::Committer;
 use crate::computed::cache::Computations;
@@ -58,6 +59,9 @@ pub use options::Options;
 /// How often changes by other processes are polled.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
 
+/// How long metrics wait for the check of readiness.
+const NOTE_MAX: Duration = Duration::from_millis(500);
+
 /// The address of a server without configuration.
 const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
 
@@ -82,8 +86,8 @@ impl Engine {
         clock: Arc<dyn Clock>,
         options: Options,
     ) -> Result<Arc<Self>, StoreError> {
-        let metrics =
-            Arc::new(Metrics::new(store.disk_space().is_some(), clock.offset_millis().is_some()));
+        let (has_disk, has_clock) = (store.disk_space().is_some(), clock.offset_millis().is_some());
+        let metrics = Arc::new(Metrics::new(&store.status(), has_disk, has_clock));
         // Read before anything is loaded, so that no change in between is missed.
         let position = store.changes(FeedPosition::END).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
@@ -150,6 +154,7 @@ impl Engine {
         tasks.push(tokio::spawn(feed));
         tasks.push(tokio::spawn(Arc::clone(&core).watch_files()));
         tasks.push(tokio::spawn(Arc::clone(&core).send_mails()));
+        tasks.push(tokio::spawn(backlogs::follow(Arc::clone(&core))));
         Ok(Arc::new(Self { core, upkeep, tasks }))
     }
 
@@ -171,21 +176,37 @@ impl Engine {
         &self.core.metrics
     }
 
-    /// All metrics as text, with the disk's current free space.
+    /// All metrics as OpenMetrics, with the current state of queue, store and disk.
     pub fn metrics_text(&self) -> String {
-        if let Some(space) = self.core.store.disk_space() {
-            self.core.metrics.set_disk_space(space);
-        }
-        if let Some(offset) = self.clock_offset_millis() {
-            self.core.metrics.set_clock_offset(offset);
-        }
-        self.core.metrics.set_damaged(self.core.store.damage().found().is_some());
+        self.measure();
         self.core.metrics.render()
+    }
+
+    /// The same in the older text format of Prometheus.
+    pub fn plain_metrics_text(&self) -> String {
+        self.measure();
+        self.core.metrics.render_plain()
+    }
+
+    fn measure(&self) {
+        let Core { store, metrics, committer, .. } = &*self.core;
+        metrics.set_store(&store.status(), store.disk_space());
+        metrics.set_queue(committer.state());
+        if let Some(offset) = self.clock_offset_millis() {
+            metrics.set_clock_offset(offset);
+        }
+        metrics.set_damaged(store.damage().found().is_some());
     }
 
     /// Whether a submission could be stored now, as found within the last second.
     pub async fn ready(&self) -> Result<(), NotReady> {
         readiness::check(&self.core).await
+    }
+
+    /// Checks that for the metrics. A check that takes longer than half a second goes on, and later
+    /// metrics have its result.
+    pub async fn note_readiness(&self) {
+        let _late = tokio::time::timeout(NOTE_MAX, self.ready()).await;
     }
 
     /// Returns once the store has answered a check, whatever the answer. If it never answers, a

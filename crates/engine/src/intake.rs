@@ -20,7 +20,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
 use uuid::Uuid;
 
-use crate::commit::{CommitOutcome, Pending, QueueFull};
+use crate::commit::Pending;
+use crate::commit_outcome::{CommitOutcome, QueueFull};
 use crate::core::Core;
 use crate::idempotency::IdempotencyKey;
 use crate::metrics::SubmissionOutcome;
@@ -149,7 +150,10 @@ impl Core {
                 SubmissionOutcome::Stored
             }
             Ok(Receipt::Accepted(_)) => SubmissionOutcome::Replayed,
-            Ok(Receipt::Refused(_)) => SubmissionOutcome::Refused,
+            Ok(Receipt::Refused(issues)) => {
+                self.metrics.count_issues(issues);
+                SubmissionOutcome::Refused
+            }
             Err(SubmitError::Malformed(_)) => SubmissionOutcome::Malformed,
             Err(SubmitError::Unavailable(it)) if it.is_overload() => SubmissionOutcome::Shed,
             Err(SubmitError::Unavailable(_)) => SubmissionOutcome::Failed,

@@ -23,6 +23,7 @@ const CHECK_MAX: Duration = Duration::from_secs(5);
 pub(crate) async fn check(core: &Arc<Core>) -> Result<(), NotReady> {
     // Known without asking the store, and final.
     if *core.lost.borrow() || core.store.damage().found().is_some() {
+        core.metrics.set_ready(false);
         return Err(NotReady::StoreFails);
     }
     let core = Arc::clone(core);
@@ -60,5 +61,7 @@ async fn check_once(core: &Core) -> Result<(), NotReady> {
         }
     });
     *last = Some((Instant::now(), result));
+    // Here, because the caller may have gone.
+    core.metrics.set_ready(result.is_ok());
     result
 }

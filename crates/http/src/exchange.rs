@@ -20,7 +20,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{DATE, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, Method};
-use sluice_engine::Engine;
+use sluice_engine::{Engine, RouteMetrics};
 use tower::{Layer, Service};
 
 use crate::body;
@@ -41,6 +41,28 @@ const DATE_OFFSET_MILLIS: u64 = 1_000;
 pub enum Failure {
     Panicked,
     TimedOut,
+}
+
+/// The code of a reply that refuses a request, for the metrics; an extension of the reply.
+#[derive(Debug, Clone, Copy)]
+pub struct RefusalCode(pub &'static str);
+
+/// Where a request was answered.
+#[derive(Debug)]
+pub enum Route<'a> {
+    /// One whose metrics are at hand.
+    Known(&'a RouteMetrics),
+    /// The template of any other one.
+    Template(Cow<'static, str>),
+}
+
+impl Route<'_> {
+    fn template(&self) -> &str {
+        match self {
+            Self::Known(route) => route.template(),
+            Self::Template(template) => template,
+        }
+    }
 }
 
 /// The layer. `on_failure` builds the error reply in the transport's format.
@@ -85,26 +107,26 @@ impl Exchange {
         }
     }
 
-    /// Logs and counts the exchange and sets the common headers; `route` is a template.
+    /// Logs and counts the exchange and sets the common headers.
     pub fn finish(
         &self,
         begun: StartedExchange,
-        route: impl Into<Cow<'static, str>>,
+        route: Route<'_>,
         reply: Result<Response, Failure>,
     ) -> Response {
         let StartedExchange { started, id, method } = begun;
         let mut response = reply.unwrap_or_else(self.on_failure);
         let status = response.status().as_u16();
-        let route = route.into();
+        let took = started.elapsed();
         tracing::debug!(
             %method,
-            route = &*route,
+            route = route.template(),
             status,
-            duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             request_id = id.to_str().unwrap_or_default(),
             "exchange"
         );
-        self.engine.metrics().count_request(route, status);
+        self.count(route, &response, took);
         mark(response.headers_mut(), id);
         self.date(response.headers_mut());
         if self.is_https {
@@ -128,6 +150,19 @@ async fn run_until(
             Ok(Err(_)) => return Err(Failure::Panicked),
             Err(_) if deadline.at() > at => {}
             Err(_) => return Err(Failure::TimedOut),
+        }
+    }
+}
+
+impl Exchange {
+    fn count(&self, route: Route<'_>, response: &Response, took: Duration) {
+        let (metrics, status) = (self.engine.metrics(), response.status().as_u16());
+        match route {
+            Route::Known(route) => metrics.count_request_to(route, status, took),
+            Route::Template(route) => metrics.count_request(route, status, took),
+        }
+        if let Some(RefusalCode(code)) = response.extensions().get() {
+            metrics.count_refusal(code);
         }
     }
 }
@@ -220,7 +255,7 @@ where
                 Some(matched) => Cow::Owned(matched.as_str().to_owned()),
                 None => Cow::Borrowed(NO_ROUTE),
             };
-            Ok(exchange.finish(begun, route, reply))
+            Ok(exchange.finish(begun, Route::Template(route), reply))
         })
     }
 }

@@ -20,7 +20,7 @@ use sluice_flow::payload::Generation;
 use sluice_flow::visit::{BODY_BYTES_MAX, VisitFault};
 
 use crate::access::AccessDenied;
-use crate::exchange::Failure;
+use crate::exchange::{Failure, RefusalCode};
 use crate::{negotiate, rate};
 
 /// When a client may retry after we could not serve it, in seconds.
@@ -233,6 +233,7 @@ pub fn problem(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.extensions_mut().insert(RefusalCode(code));
     response
 }
 

@@ -45,6 +45,7 @@ mod short_path;
 mod sink;
 mod skip_index;
 pub mod sqlite;
+mod status;
 mod test_response;
 mod visit_count;
 
@@ -72,6 +73,7 @@ pub use row::*;
 pub use short_path::*;
 pub use sink::*;
 pub use skip_index::{SkipIndexCursor, SkipIndexPart};
+pub use status::*;
 pub use test_response::*;
 pub use visit_count::{VisitCountRow, VisitCountsQuery};
 

@@ -12,9 +12,13 @@
 mod durable;
 #[cfg(unix)]
 mod shim;
+#[cfg(unix)]
+mod sync_times;
 
 #[cfg(unix)]
 pub use shim::register;
+#[cfg(unix)]
+pub use sync_times::{BOUNDS_NANOS, sync_times};
 
 /// The name under which [`register`] makes it known to SQLite.
 pub const NAME: &str = "sluice";

@@ -19,6 +19,7 @@ use libsqlite3_sys::{
 
 use crate::NAME;
 use crate::durable::{Durable, Stamp};
+use crate::sync_times;
 
 /// SQLite's own file system, and where in a file our data begin.
 struct Base {
@@ -185,7 +186,9 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     if synced == SQLITE_OK {
         // Another program may have written during the sync.
         let unchanged = || Stamp::of(&log.path).filter(|after| Some(*after) == before);
-        log.durable.note_sync(flags, start.elapsed(), unchanged);
+        let took = start.elapsed();
+        sync_times::note(took);
+        log.durable.note_sync(flags, took, unchanged);
     }
     synced
 }

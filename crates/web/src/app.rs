@@ -23,11 +23,11 @@ use sluice_api::public::PublicReads;
 use sluice_api::trpc::Transport;
 use sluice_api::{public, trpc, visits};
 use sluice_console::{Console, ConsoleOptions};
-use sluice_engine::Engine;
+use sluice_engine::{Engine, RouteMetrics};
 use sluice_hosted::{Hosted, HostedOptions, Previews};
 use sluice_http::access::key_and_rest;
 use sluice_http::client::{Peer, Proxies};
-use sluice_http::exchange::{Exchange, StartedExchange};
+use sluice_http::exchange::{Exchange, Route, StartedExchange};
 use sluice_http::rate::AddressLimit;
 use sluice_http::server::Site;
 use sluice_http::{Limits, reply};
@@ -59,6 +59,10 @@ struct Inner {
     /// For the two reads, and for tRPC: they differ in how a failure is reported.
     reads_exchange: Exchange,
     trpc_exchange: Exchange,
+    /// Of the routes below, resolved once.
+    trpc_route: RouteMetrics,
+    resolve_route: RouteMetrics,
+    snapshot_route: RouteMetrics,
     console: Arc<Console>,
     router: Router,
 }
@@ -113,7 +117,17 @@ impl App {
                 .with_timeout(limits.request_timeout),
         );
         let router = documents.merge(calls).merge(pages).merge(console_routes);
-        let inner = Inner { reads, transport, reads_exchange, trpc_exchange, console, router };
+        let inner = Inner {
+            reads,
+            transport,
+            reads_exchange,
+            trpc_exchange,
+            trpc_route: engine.metrics().route(trpc::CALL),
+            resolve_route: engine.metrics().route(public::FLOW),
+            snapshot_route: engine.metrics().route(public::VERSION),
+            console,
+            router,
+        };
         Self { inner: Arc::new(inner), peer: None }
     }
 
@@ -206,17 +220,17 @@ where
                 FastRoute::Trpc => {
                     let reply =
                         trpc_exchange.run(pin!(trpc::answer_to(transport, peer, request))).await;
-                    trpc_exchange.finish(begun, trpc::CALL, reply)
+                    trpc_exchange.finish(begun, Route::Known(&inner.trpc_route), reply)
                 }
                 FastRoute::Resolve => {
                     let reply =
                         reads_exchange.run(pin!(public::resolved(reads, peer, request))).await;
-                    reads_exchange.finish(begun, public::FLOW, reply)
+                    reads_exchange.finish(begun, Route::Known(&inner.resolve_route), reply)
                 }
                 FastRoute::Snapshot => {
                     let reply =
                         reads_exchange.run(pin!(public::snapshot_of(reads, peer, request))).await;
-                    reads_exchange.finish(begun, public::VERSION, reply)
+                    reads_exchange.finish(begun, Route::Known(&inner.snapshot_route), reply)
                 }
             })
         });

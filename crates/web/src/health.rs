@@ -15,7 +15,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use futures_util::future::BoxFuture;
-use http::header::AUTHORIZATION;
+use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderMap, Request};
 use hyper::body::Incoming;
 use sha2::{Digest, Sha256};
@@ -27,6 +27,9 @@ use sluice_http::server::Site;
 use tower::Service;
 
 const TEXT: &str = "text/plain; charset=utf-8";
+/// The older text format of Prometheus.
+const PLAIN_METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+const OPEN_METRICS_TYPE: &str = "application/openmetrics-text";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Who may read `/metrics` on the public listener.
@@ -123,5 +126,15 @@ async fn metrics(
     if token.is_some_and(|token| !token.matches(&headers)) {
         return Refusal::MetricsTokenInvalid.reply();
     }
-    reply::body(OPEN_METRICS, engine.metrics_text())
+    engine.note_readiness().await;
+    match accepts_open_metrics(&headers) {
+        true => reply::body(OPEN_METRICS, engine.metrics_text()),
+        false => reply::body(PLAIN_METRICS, engine.plain_metrics_text()),
+    }
+}
+
+/// Whether the client names OpenMetrics. Prometheus does; `curl` and `promtool` do not.
+fn accepts_open_metrics(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|it| it.trim().starts_with(OPEN_METRICS_TYPE))
 }

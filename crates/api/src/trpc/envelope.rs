@@ -18,7 +18,7 @@ use sluice_engine::verify::TokenRefused;
 use sluice_engine::{Limited, LimitedBy, SubmitError, Unavailable};
 use sluice_http::access::AccessDenied;
 use sluice_http::body::BodyError;
-use sluice_http::exchange::Failure;
+use sluice_http::exchange::{Failure, RefusalCode};
 use sluice_http::rate;
 
 use super::procedure::Output;
@@ -282,6 +282,10 @@ fn reply(status: StatusCode, body: impl Into<Body>, outcomes: &[Outcome]) -> Res
     headers.insert(VARY, HeaderValue::from_static(VARIES_BY));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     mark(headers, outcomes);
+    if let Some(fault) = outcomes.iter().find_map(|outcome| outcome.as_ref().err()) {
+        let code = fault.reason.unwrap_or(fault.code.parts().0);
+        response.extensions_mut().insert(RefusalCode(code));
+    }
     response
 }
 

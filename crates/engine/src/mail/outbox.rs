@@ -161,7 +161,7 @@ impl Core {
         let up_to = after.detail.as_deref().filter(|_| row.kind == MailKind::Notice);
         let mail = letter.to_mail(to, message_id(&row, up_to), self.now(), unsubscribe);
         let (outcome, is_changed) = self.hand_over(options, &mut row, mail).await;
-        self.metrics.count_mail(match &outcome {
+        self.metrics.mails.count(match &outcome {
             Ok(()) => "sent",
             Err(SendError::Bounced(_)) => "bounced",
             Err(_) => "delayed",

@@ -19,6 +19,7 @@ mod intake;
 mod integrity;
 mod invitations;
 mod mail;
+mod metrics;
 mod model;
 mod moving;
 mod overload;

@@ -1,7 +1,9 @@
-//! No log line, at any level, contains a key, a token, an answer or a respondent's address.
+//! No log line, at any level, and no metric contains a key, a token, an answer or a respondent's
+//! address.
 //!
 //! Unique words are sent in every field that can hold such a value, in requests that succeed, are
-//! refused or cannot be parsed; then the whole log at trace level is searched for them.
+//! refused or cannot be parsed; then the whole log at trace level and all metrics are searched for
+//! them.
 
 use crate::cluster;
 use crate::identity;
@@ -29,6 +31,9 @@ const BEARER: &str = "canary-bearer-5gQ2";
 const ADMIN_TOKEN: &str = "canary-admin-token-5gQ2-of-the-canary";
 const PASSWORD: &str = "canary-password-5gQ2";
 const REPORT_PASSWORD: &str = "5gQ2 lamp under the stairs";
+const AGENT: &str = "canary-agent-5gQ2";
+/// The address of a client behind a proxy; it has no room for the common part.
+const ADDRESS: &str = "203.0.113.229";
 /// A key set URL that nothing serves.
 const KEY_SET: &str = "https://nobody.invalid/canary-5gQ2";
 const API_KEY: &str = "pk_canary5gQ2canary5gQ2ca";
@@ -55,7 +60,11 @@ async fn no_log_line_at_trace_level_contains_a_secret_or_an_answer_on_postgresql
 async fn search_the_log(store: Option<&str>) -> String {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
-        command.args(["--log", "trace"]).args(store.map(|store| format!("--store={store}")))
+        let proxy = ["--trusted-proxies", "127.0.0.1"];
+        command
+            .args(["--log", "trace"])
+            .args(proxy)
+            .args(store.map(|store| format!("--store={store}")))
     });
     let mut secrets = vec![server.token().unwrap(), server.id("pk_")];
     submit_all(&server).await;
@@ -63,19 +72,38 @@ async fn search_the_log(store: Option<&str>) -> String {
     secrets.extend(administer(&server).await);
     secrets.extend(share(&server).await);
     secrets.extend(identify(&server).await);
+    let metrics = metrics_in_both_formats(&server).await;
     let printed = server.banner();
     assert_eq!(server.stop(), Some(0));
     let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
     assert!(log.contains("TRACE"), "the trace level is not on: {log}");
     assert!(log.matches(": exchange ").count() > 20, "the requests are not logged: {log}");
     assert!(!printed.contains(CANARY), "{printed}");
-    for line in log.lines() {
+    for line in log.lines().chain(metrics.lines()) {
         assert!(!line.contains(CANARY) && !line.contains(&USER.to_uppercase()), "{line}");
+        assert!(!line.contains(ADDRESS), "{line}");
         for secret in &secrets {
             assert!(!line.contains(secret.as_str()), "{line}");
         }
     }
     log
+}
+
+/// All metrics, which the requests before have changed.
+async fn metrics_in_both_formats(server: &Server) -> String {
+    let mut all = String::new();
+    for accept in ["application/openmetrics-text", "text/plain"] {
+        let request = http().get(format!("{}/metrics", server.base)).header("accept", accept);
+        all.push_str(&request.send().await.unwrap().text().await.unwrap());
+    }
+    for counted in [
+        "sluice_submission_issues_total{code=\"unknown_question\"} ",
+        "sluice_http_refusals_total{code=\"api_key_invalid\"} ",
+        "sluice_http_request_duration_seconds_count{route=\"/api/v1/{apiKey}/trpc/{*procedure}\"",
+    ] {
+        assert!(all.matches(counted).count() >= 2, "{counted} is not counted: {all}");
+    }
+    all
 }
 
 fn submission(version: &str) -> Value {
@@ -138,6 +166,10 @@ fn post(http: &Client, url: &str) -> RequestBuilder {
     http.post(url)
         .header("content-type", "application/json")
         .header("idempotency-key", IDEMPOTENCY_KEY)
+        .header("x-forwarded-for", ADDRESS)
+        .header("user-agent", AGENT)
+        .header("cookie", format!("session={BEARER}"))
+        .header("referer", format!("https://{BEARER}.example/"))
         .bearer_auth(BEARER)
 }
 

@@ -16,7 +16,7 @@ async fn write(store: &TheStore, writes: Vec<MailWrite>) -> StoreResult<()> {
     store.apply(At::Instance, writes.into()).await
 }
 
-async fn add(store: &TheStore, rows: &[MailRow]) {
+pub(super) async fn add(store: &TheStore, rows: &[MailRow]) {
     write(store, vec![MailWrite::Add(rows.to_vec())]).await.unwrap();
 }
 

@@ -39,6 +39,7 @@ mod responses;
 mod short_paths;
 mod sinks;
 mod skip_index;
+mod status;
 mod test_responses;
 mod unlinking;
 pub mod use_cases;
@@ -391,6 +392,9 @@ cases! {
     sinks:
         one_of_many_workers_has_the_lease_of_a_sink
         positions_are_saved_by_the_holder_of_the_lease_only;
+    status:
+        the_status_names_the_backend_its_connections_and_its_partitions
+        mails_that_wait_are_counted_without_those_planned_for_later;
     visits:
         visit_counts_are_added_up
         visit_counts_are_read_for_the_requested_days_of_one_flow

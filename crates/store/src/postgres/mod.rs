@@ -58,6 +58,7 @@ mod short_paths;
 mod sinks;
 mod skip_index;
 mod stall;
+mod status;
 mod test_responses;
 mod tls;
 mod tls_stream;

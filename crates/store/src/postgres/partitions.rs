@@ -17,7 +17,7 @@ use super::failure::TransactionError;
 use super::pool::Pool;
 use super::schema::made_by_another;
 use super::transaction::{Transaction, end};
-use crate::StoreResult;
+use crate::{DEFAULT_ROWS_MAX, Partitions, StoreResult};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -60,6 +60,23 @@ pub(super) async fn make_for_records(pool: &Arc<Pool>, times: impl Iterator<Item
     let mut millis: Vec<_> = times.map(Timestamp::as_millis).collect();
     millis.retain(|millis| (EARLIEST_MILLIS..latest).contains(millis));
     make_for(pool, &millis).await;
+}
+
+/// The partitions as they are now.
+pub(super) async fn status(pool: &Pool) -> StoreResult<Partitions> {
+    let wanted: Vec<_> = months_from(from_now(Duration::ZERO)).take(MONTHS_AHEAD).collect();
+    let absent = pool.many(ABSENT, &[&wanted], month).await?;
+    let has = |start: &i64| absent.iter().all(|month| month.from != *start);
+    let ahead = wanted.iter().take_while(|start| has(start)).count() as u64;
+    // All but the default partition.
+    let sql = "SELECT (SELECT count(*) - 1 FROM pg_inherits \
+         WHERE inhparent = 'responses'::regclass), \
+         (SELECT count(*) FROM (SELECT 1 FROM ONLY responses_default LIMIT $1) AS first)";
+    let limit = i64::try_from(DEFAULT_ROWS_MAX).unwrap_or(i64::MAX);
+    let counts = |cells: &mut Cells| Ok((cells.take::<i64>()?, cells.take::<i64>()?));
+    let (months, default_rows) = pool.one(sql, &[&limit], counts).await?.unwrap_or_default();
+    let (months, default_rows) = (months.max(0).unsigned_abs(), default_rows.unsigned_abs());
+    Ok(Partitions { months, ahead, default_rows })
 }
 
 async fn make_for(pool: &Arc<Pool>, millis: &[i64]) {

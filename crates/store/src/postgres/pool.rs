@@ -21,7 +21,7 @@ use super::failure::{RedactedError, TransactionError};
 use super::link::Connector;
 use super::session::{Session, Sessions};
 use super::stall::Stall;
-use crate::{Damage, StoreError, StoreResult};
+use crate::{Damage, PoolStatus, StoreError, StoreResult};
 
 /// Deadline of the test of a connection that was idle.
 const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
@@ -79,6 +79,16 @@ impl Pool {
 
     pub(super) fn options(&self) -> &Options {
         &self.options
+    }
+
+    pub(super) fn status(&self) -> PoolStatus {
+        let found = self.inner.status();
+        PoolStatus {
+            in_use: found.size.saturating_sub(found.available),
+            idle: found.available,
+            waiting: found.waiting,
+            max: found.max_size,
+        }
     }
 
     /// Whether tables may be distributed over several servers, where locks of one server are not

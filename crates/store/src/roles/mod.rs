@@ -19,6 +19,7 @@ mod respondents;
 mod responses;
 mod short_paths;
 mod sinks;
+mod status;
 mod test_responses;
 mod upkeep;
 mod users;
@@ -39,6 +40,7 @@ pub use respondents::RespondentStore;
 pub use responses::ResponseStore;
 pub use short_paths::ShortPathStore;
 pub use sinks::SinkStore;
+pub use status::StatusStore;
 pub use test_responses::TestResponseStore;
 pub use upkeep::UpkeepStore;
 pub use users::UserStore;
@@ -67,6 +69,7 @@ pub trait Store:
     + MailStore
     + DeliveryHealthStore
     + UpkeepStore
+    + StatusStore
     + MovingStore
 {
 }
@@ -91,6 +94,7 @@ impl<T> Store for T where
         + MailStore
         + DeliveryHealthStore
         + UpkeepStore
+        + StatusStore
         + MovingStore
 {
 }

@@ -51,6 +51,7 @@ mod schema;
 mod short_paths;
 mod sinks;
 mod skip_index;
+mod status;
 mod test_responses;
 mod transaction;
 mod version_numbers;

@@ -5,15 +5,16 @@
 
 use std::any::Any;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use super::connection::{self, ConnectionRole, Options};
 use super::failure;
 use super::open_error::OpenError;
-use crate::{Damage, StoreError, StoreResult};
+use crate::{Damage, PoolStatus, StoreError, StoreResult};
 
 #[derive(Debug)]
 pub(super) struct Readers {
@@ -23,6 +24,8 @@ pub(super) struct Readers {
     damage: Arc<Damage>,
     /// One permit for each concurrent read.
     permits: Arc<Semaphore>,
+    /// Reads that wait for a permit.
+    waiting: AtomicUsize,
     /// Open connections that are not in use. Opened when first needed.
     idle: Arc<Mutex<Vec<Connection>>>,
 }
@@ -36,7 +39,8 @@ impl Readers {
     ) -> Self {
         let permits = Arc::new(Semaphore::new(options.readers.max(1)));
         let (path, damage) = (path.to_owned(), Arc::clone(damage));
-        Self { path, role, options, damage, permits, idle: Arc::default() }
+        let waiting = AtomicUsize::new(0);
+        Self { path, role, options, damage, permits, waiting, idle: Arc::default() }
     }
 
     /// Runs one read.
@@ -50,8 +54,7 @@ impl Readers {
 
     /// For any type of result, so that it is compiled once and not for each of them.
     async fn run(&self, read: AnyRead) -> StoreResult<Box<dyn Any + Send>> {
-        let permits = Arc::clone(&self.permits);
-        let permit = permits.acquire_owned().await.map_err(|_| StoreError::Closed)?;
+        let permit = self.permit().await?;
         let idle = Arc::clone(&self.idle);
         let (path, role, options) = (self.path.clone(), self.role, self.options.clone());
         let damage = Arc::clone(&self.damage);
@@ -74,6 +77,29 @@ impl Readers {
         task.await.unwrap_or_else(|error| Err(StoreError::Failed(Box::new(error))))
     }
 
+    async fn permit(&self) -> StoreResult<OwnedSemaphorePermit> {
+        match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => Ok(permit),
+            Err(TryAcquireError::Closed) => Err(StoreError::Closed),
+            Err(TryAcquireError::NoPermits) => {
+                self.waiting.fetch_add(1, Ordering::Relaxed);
+                let _waits = Waits(&self.waiting);
+                let permit = Arc::clone(&self.permits).acquire_owned().await;
+                permit.map_err(|_| StoreError::Closed)
+            }
+        }
+    }
+
+    pub(super) fn status(&self) -> PoolStatus {
+        let max = self.options.readers.max(1);
+        PoolStatus {
+            in_use: max.saturating_sub(self.permits.available_permits()),
+            idle: lock(&self.idle).len(),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            max,
+        }
+    }
+
     /// A separate connection, for a read that takes long.
     pub(super) async fn connect(&self) -> StoreResult<Connection> {
         if self.permits.is_closed() {
@@ -93,6 +119,15 @@ impl Readers {
             self.permits.close();
             lock(&self.idle).clear();
         }
+    }
+}
+
+/// A read that waits, until this is dropped.
+struct Waits<'a>(&'a AtomicUsize);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -94,3 +94,66 @@ async fn hsts_is_sent_if_the_public_url_is_https() {
         }
     }
 }
+
+#[tokio::test]
+async fn metrics_count_by_route_class_of_status_and_code() {
+    let site = Site::start().await;
+    let (flow, _) = site.published().await;
+    site.get(&site.path(&format!("flows/{flow}")), &[]).await;
+    site.get("/api/v1/pk_unknown/flows/x", &[]).await;
+    site.get("/api/admin/v1/apps", &[("authorization", "Bearer unknown")]).await;
+    site.trpc("response.submit", &[], "{}").await;
+    site.trpc("response.nosuch", &[], "{}").await;
+    let metrics = site.get("/metrics", &[]).await.text();
+    let duration = "sluice_http_request_duration_seconds_count";
+    for line in [
+        format!("{duration}{{route=\"/api/v1/{{apiKey}}/flows/{{flowId}}\",status=\"2xx\"}} 1"),
+        format!("{duration}{{route=\"/api/v1/{{apiKey}}/flows/{{flowId}}\",status=\"4xx\"}} 1"),
+        format!("{duration}{{route=\"/api/v1/{{apiKey}}/trpc/{{*procedure}}\",status=\"2xx\"}} 1"),
+        format!("{duration}{{route=\"/api/v1/{{apiKey}}/trpc/{{*procedure}}\",status=\"4xx\"}} 1"),
+        format!("{duration}{{route=\"/api/admin/v1/apps\",status=\"4xx\"}} 1"),
+        "sluice_http_refusals_total{code=\"api_key_invalid\"} 1".to_owned(),
+        "sluice_http_refusals_total{code=\"token_invalid\"} 1".to_owned(),
+        "sluice_http_refusals_total{code=\"NOT_FOUND\"} 1".to_owned(),
+        // Three fields are missing; the code counts once.
+        "sluice_submission_issues_total{code=\"field_required\"} 1".to_owned(),
+        "sluice_submission_issues_total{code=\"quota_full\"} 0".to_owned(),
+        "sluice_ready 1".to_owned(),
+    ] {
+        assert!(metrics.lines().any(|it| it == line), "{line}\n{metrics}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_have_the_format_that_the_client_asks_for() {
+    let site = Site::start().await;
+    let prometheus = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+    for (accept, media_type, counter, is_open) in [
+        (Some(prometheus), "application/openmetrics-text", "sluice_submissions", true),
+        (Some("text/plain;version=0.0.4"), "text/plain", "sluice_submissions_total", false),
+        (Some("*/*"), "text/plain", "sluice_submissions_total", false),
+        (None, "text/plain", "sluice_submissions_total", false),
+    ] {
+        let headers: Vec<_> = accept.map(|accept| ("accept", accept)).into_iter().collect();
+        let reply = site.get("/metrics", &headers).await;
+        assert!(reply.header("content-type").unwrap().starts_with(media_type), "{accept:?}");
+        let text = reply.text();
+        assert!(text.contains(&format!("# TYPE {counter} counter\n")), "{accept:?}: {text}");
+        assert_eq!(text.ends_with("# EOF\n"), is_open, "{accept:?}");
+        assert!(text.contains("\nprocess_open_fds "), "{accept:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_show_that_a_server_is_not_ready() {
+    let site = Site::start().await;
+    assert!(site.get("/metrics", &[]).await.text().contains("\nsluice_ready 1\n"));
+    site.engine.close().await;
+    // The first answer is shared for a second.
+    let not_ready = async {
+        while !site.get("/metrics", &[]).await.text().contains("\nsluice_ready 0\n") {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), not_ready).await.unwrap();
+}

@@ -1,4 +1,4 @@
-//! How deliveries to webhook endpoints went, which passes through.
+//! How deliveries to webhook endpoints went, and the status of the store, which pass through.
 
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, EndpointId};
@@ -23,5 +23,18 @@ impl DeliveryHealthStore for FaultyStore {
         each_max: usize,
     ) -> StoreResult<Vec<(DeliveryState, Timestamp)>> {
         self.read().delivery_times(app, endpoint, each_max).await
+    }
+}
+
+#[async_trait]
+impl StatusStore for FaultyStore {
+    fn status(&self) -> StoreStatus {
+        self.inner.status()
+    }
+    async fn partitions(&self) -> StoreResult<Option<Partitions>> {
+        self.read().partitions().await
+    }
+    async fn mail_backlog(&self, now: Timestamp) -> StoreResult<MailBacklog> {
+        self.read().mail_backlog(now).await
     }
 }

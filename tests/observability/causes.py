@@ -1,0 +1,278 @@
+"""Real causes for every alert. A cause gets a site and a function that shows Prometheus its servers, and makes something go wrong.
+
+It returns when the cause is there; the alerts that it names must then fire.
+"""
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import threading
+import time
+import typing
+
+from prometheus import free_port  # it also adds the folder of the faults to the path
+from cases.clocks import faked
+from cases.damage import zero
+from cases.deliveries import SETTINGS as WEBHOOKS
+from cases.disk_full import fill
+from clients import Clients
+from places import NotHere, need, run, small_disk
+from under_load import AUTHORIZATION, DEFINITION
+
+MEBIBYTE = 1024 * 1024
+LOG_BYTES = 256 * MEBIBYTE
+ANSWER_BYTES = 60_000
+BATCH = 100
+SYNC_DELAY_SECONDS = 3
+SECONDS_MAX = 120
+
+
+@dataclasses.dataclass
+class Cause:
+    what: str
+    make: typing.Callable
+    alerts: tuple
+
+
+def until(what, holds, seconds=SECONDS_MAX):
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not within {seconds} s: {what}")
+        time.sleep(0.05)
+
+
+def loaded(site, server, made=None, **how):
+    """Clients that go on until the site ends."""
+    clients = Clients(server, made or server.make_flow(), **how)
+    site.stack.callback(clients.ended.set)
+    until("something is stored", lambda: clients.history.keys("ok"))
+    return clients
+
+
+def healthy(site, show, store="SQLite", **how):
+    server = site.server(site.store(store), **how)
+    show({"server": server.address})
+    return server
+
+
+def killed(site, show):
+    healthy(site, show).stop(9)
+
+
+def killed_often(site, show):
+    store = site.store("SQLite")
+    for _ in range(4):
+        server = site.server(store)
+        show({"server": server.address})
+        server.stop(9)
+    show({"server": site.server(store).address})
+
+
+def postgres_stopped(site, show):
+    loaded(site, healthy(site, show, "PostgreSQL"), count=4)
+    postgres = site.postgres
+    # A restart also starts one that is stopped, with the same options.
+    site.stack.callback(postgres.restart)
+    run(*as_postgres(), postgres.control, "stop", "-w", "-m", "immediate", "-D", postgres.folder, cwd="/")
+
+
+def as_postgres():
+    """PostgreSQL does not run as root."""
+    return ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--"] if os.geteuid() == 0 else []
+
+
+def slow_syncs(site, show):
+    need("strace")
+    syncs = "fsync,fdatasync"
+    strace = ["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "-e", f"trace={syncs}",
+              "-e", f"inject={syncs}:delay_enter={SYNC_DELAY_SECONDS * 1_000_000}:when=60+"]
+    server = healthy(site, show, wrapper=strace)
+    key, _, version = server.make_flow()
+    ended = threading.Event()
+    site.stack.callback(ended.set)
+    item = {"flowVersionId": version, "flowVersionPayloadGeneration": "4",
+            "respondentAnalyticsAdmission": "collection_only", "answers": {"why": "x"}}
+    body = json.dumps({str(number): item for number in range(BATCH)}).encode()
+    path = f"/api/v1/{key}/trpc/{','.join(['response.submit'] * BATCH)}?batch=1"
+
+    def submit():
+        while not ended.is_set():
+            connection = http.client.HTTPConnection(*server.address, timeout=60)
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request("POST", path, body, {"content-type": "application/json"})
+                connection.getresponse().read()
+            connection.close()
+
+    for _ in range(24):
+        threading.Thread(target=submit, daemon=True).start()
+
+
+def disk_filled(site, show):
+    disk = site.stack.enter_context(small_disk(64))
+    reserve = {"SLUICE_DISK_RESERVE": str(8 * MEBIBYTE)}
+    server = site.server(site.store("SQLite", disk / "data"), settings=reserve)
+    show({"server": server.address})
+    fill(disk, 12 * MEBIBYTE)
+
+
+def transaction_left_open(site, show):
+    store = site.store("SQLite")
+    server = site.server(store)
+    show({"server": server.address})
+    made = server.make_flow()
+    reader = sqlite3.connect(store[1] / "sluice.db", isolation_level=None, check_same_thread=False)
+    site.stack.callback(reader.close)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM apps").fetchone()
+    clients = Large(server, made, count=8)
+    site.stack.callback(clients.ended.set)
+    log = store[1] / "sluice.db-wal"
+    until("the log is large", lambda: log.stat().st_size > LOG_BYTES * 1.1, 300)
+    clients.end()
+
+
+class Large(Clients):
+    """Clients with long answers."""
+
+    def body(self, key, is_refused):
+        body = super().body(key, False)
+        body["metadata"] = {"tags": {"padding": "x" * 500}}
+        body["answers"] = {"why": "x" * ANSWER_BYTES}
+        return body
+
+
+def table_locked(site, show):
+    need("psql")
+    store = site.store("PostgreSQL")
+    server = site.server(store, settings={"SLUICE_PG_CONNECTIONS": "6"})
+    show({"server": server.address})
+    flow = server.make_flow()[1]
+    lock = subprocess.Popen(["psql", "-X", "-q", "-d", store[-1]], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    site.stack.callback(lock.kill)
+    lock.stdin.write("BEGIN; LOCK TABLE flows IN ACCESS EXCLUSIVE MODE;\n")
+    lock.stdin.flush()
+    ended = threading.Event()
+    site.stack.callback(ended.set)
+
+    def read():
+        while not ended.is_set():
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                server.call("GET", f"/api/admin/v1/flows/{flow}", headers=AUTHORIZATION)
+
+    for _ in range(40):
+        threading.Thread(target=read, daemon=True).start()
+
+
+def partitions_dropped(site, show):
+    store = site.store("PostgreSQL")
+    server = site.server(store)
+    show({"server": server.address})
+    names = ("SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'responses'::regclass "
+             "AND inhrelid::regclass::text <> 'responses_default' ORDER BY inhrelid::regclass::text DESC LIMIT 2")
+    for name in site.postgres.ask(names, store[-1]).split():
+        site.postgres.ask(f"DROP TABLE {name}", store[-1])
+
+
+def clock_file(site):
+    """A clock that can be moved while a server runs."""
+    clock = site.folder() / "clock"
+    clock.write_text("+0s")
+    return clock, faked(FAKETIME_TIMESTAMP_FILE=str(clock), FAKETIME_NO_CACHE="1")
+
+
+def receiver_away(site, show):
+    clock, settings = clock_file(site)
+    server = healthy(site, show, settings={**WEBHOOKS, **settings})
+    app = json.loads(server.admin("POST", "/apps", {"name": "Webhooks"}))
+    server.admin("POST", f"/apps/{app['appId']}/endpoints",
+                 {"url": f"http://127.0.0.1:{free_port()}/", "types": ["response.created", "flow.published"]})
+    new = {"name": "Webhooks", "kind": "survey", "definition": DEFINITION}
+    flow = json.loads(server.admin("POST", f"/apps/{app['appId']}/flows", new))["flowId"]
+    server.admin("POST", f"/flows/{flow}/publish")
+    waiting = lambda: metric(server, "sluice_webhook_deliveries_waiting") > 0
+    until("a delivery waits", waiting)
+    clock.write_text("+2h")
+
+
+def mail_server_away(site, show):
+    settings = {**WEBHOOKS, "SLUICE_SMTP_URL": f"smtp://127.0.0.1:{free_port()}?tls=none", "SLUICE_MAIL_FROM": "a@example.com",
+                "SLUICE_PUBLIC_URL": "https://feedback.example.com"}
+    server = healthy(site, show, settings=settings)
+    flow = server.make_flow()[1]
+    server.admin("POST", f"/flows/{flow}/invitations?sendEmail=true",
+                 {"identities": [{"type": "traits.email", "value": "a@example.com"}]})
+
+
+def sink_away(site, show):
+    clock, settings = clock_file(site)
+    port = free_port()
+    folder = site.folder()
+    program = shutil.which("nats-server") or "/usr/sbin/nats-server"
+    if not os.path.exists(program):
+        raise NotHere("nats-server is not installed")
+    nats = subprocess.Popen([program, "-js", "-sd", str(folder), "-a", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL)
+    site.stack.callback(nats.wait)
+    site.stack.callback(nats.kill)
+    server = healthy(site, show, settings={**settings, "SLUICE_NATS_URL": f"nats://127.0.0.1:{port}"})
+    clients = loaded(site, server, count=1)
+    until("events are published", lambda: metric(server, 'sluice_sink_events_total{outcome="published"}') > 0)
+    nats.kill()
+    clients.end()
+    until("events wait", lambda: metric(server, "sluice_sink_lag_seconds") > 0)
+    clock.write_text("+10m")
+
+
+def clock_apart(site, show):
+    healthy(site, show, "PostgreSQL", settings=faked(FAKETIME="+30s"))
+
+
+def page_zeroed(site, show):
+    store = site.store("SQLite")
+    server = site.server(store)
+    clients = loaded(site, server, count=4)
+    clients.end()
+    server.stop()
+    database = store[1] / "sluice.db"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(database.read_bytes())
+    zero(data, clients.history.keys("ok")[-1])
+    database.write_bytes(data)
+    server = site.server(store)
+    show({"server": server.address})
+    # It is noticed when it is read.
+    with contextlib.suppress(SystemExit, OSError, http.client.HTTPException):
+        server.texts(clients.flow)
+
+
+def metric(server, name):
+    """The value of a series, 0 if there is none."""
+    for line in server.call("GET", "/metrics")[1].decode().splitlines():
+        if line.startswith(f"{name} "):
+            return float(line.rsplit(" ", 1)[1])
+    return 0.0
+
+
+CAUSES = [
+    Cause("kill -9 of the server", killed, ("SluiceDown",)),
+    Cause("kill -9, four times", killed_often, ("SluiceRestartedOften",)),
+    Cause("PostgreSQL stopped under load", postgres_stopped,
+          ("SluiceNotReady", "SluiceSubmissionsFailing", "SluiceServerErrors")),
+    Cause("a page of the database zeroed", page_zeroed, ("SluiceDamaged",)),
+    Cause(f"strace delays each sync by {SYNC_DELAY_SECONDS} s, 2,400 submissions at once", slow_syncs,
+          ("SluiceOverloaded", "SluiceSlowCommits", "SluiceQueueOld")),
+    Cause("a tmpfs filled up", disk_filled, ("SluiceDiskNearlyFull",)),
+    Cause("another program keeps a transaction open", transaction_left_open, ("SluiceLogLarge",)),
+    Cause("a table of PostgreSQL locked", table_locked, ("SluicePoolExhausted",)),
+    Cause("two partitions dropped", partitions_dropped, ("SluicePartitionsMissing",)),
+    Cause("receiver away, clock 2 h on (faketime)", receiver_away, ("SluiceWebhooksLagging",)),
+    Cause("mail server away", mail_server_away, ("SluiceMailsDelayed",)),
+    Cause("NATS killed, clock 10 min on (faketime)", sink_away, ("SluiceSinkLagging",)),
+    Cause("clock 30 s ahead of PostgreSQL's (faketime)", clock_apart, ("SluiceClockOffset",)),
+]
