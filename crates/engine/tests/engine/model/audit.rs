@@ -33,6 +33,7 @@ pub(super) async fn audit(client: &Client, place: &Place) {
     let invoked = client.recorder.moment();
     let expired = engine.upkeep().enforce_retention().await.unwrap();
     note(invoked, Action::Expire, Outcome::Expired { complete: expired.failed == 0 });
+    engine.upkeep().compact_counts().await.unwrap();
     let invoked = client.recorder.moment();
     let mut audit = Audit::default();
     for flow in 0..client.board.flows.len() {
@@ -51,10 +52,11 @@ pub(super) async fn audit(client: &Client, place: &Place) {
 async fn audited(client: &Client, engine: &Engine, store: &dyn Store, flow: usize) -> AuditedFlow {
     let (actor, id) = (&client.actor, client.board.flows[flow]);
     let rows = rows(client, engine, id).await;
-    let counted = responses(engine, actor, id).await.unwrap();
+    let (counted, is_complete) = responses(engine, actor, id).await.unwrap();
+    assert!(is_complete, "everything was counted before");
     let recounted =
         store.recount(client.board.apps[client.board.app_of(flow)].0, id).await.unwrap();
-    let counted_again = responses(engine, actor, id).await.unwrap();
+    let (counted_again, _) = responses(engine, actor, id).await.unwrap();
     let (config, counter, _) = read(client, engine, flow).await.unwrap();
     let counter = counter.map(|counter| counter.value);
     AuditedFlow { config, rows, counted, recounted, counted_again, counter }

@@ -236,17 +236,26 @@ impl Client {
     async fn count(&self, running: &Running, flow: usize) {
         let invoked = self.recorder.moment();
         let counted = responses(&running.engine, &self.actor, self.board.flows[flow]).await;
-        let outcome = counted.map_or(Outcome::Unknown, Outcome::Counted);
+        let outcome = match counted {
+            Ok((counted, true)) => Outcome::Counted(counted),
+            Ok((counted, false)) => Outcome::CountedSoFar(counted),
+            Err(_) => Outcome::Unknown,
+        };
         let action = Action::Count { flow };
         self.recorder.note(self.number, running.number, invoked, action, outcome);
     }
 }
 
-/// How many responses the results of a flow show.
-pub(super) async fn responses(engine: &Engine, actor: &Actor, flow: FlowId) -> AdminResult<u64> {
+/// How many responses the results of a flow show, and whether that is all: after a move, responses
+/// are counted again in the background, and the results say so.
+pub(super) async fn responses(
+    engine: &Engine,
+    actor: &Actor,
+    flow: FlowId,
+) -> AdminResult<(u64, bool)> {
     let flow = engine.flow(actor, Scope::Read, flow).await?;
     match flow.summary(&SummaryFilter::default()).await? {
-        Results::Ready(summary) => Ok(summary.responses),
+        Results::Ready(summary) => Ok((summary.responses, summary.counting.is_none())),
         Results::Computing(_) => panic!("results without a filter are not computed"),
     }
 }

@@ -1,6 +1,7 @@
 //! Stores that break a promise: the checker must see it. A check that cannot fail proves nothing.
 
 use super::checker::{Rule, check};
+use super::in_runtime;
 use super::operations::{Plan, Shape};
 use super::runner::{Setup, run};
 use super::tampering::Broken;
@@ -9,7 +10,7 @@ const OPERATIONS: usize = 1_200;
 /// A breach is random; it must be seen within this many runs.
 const SEEDS: std::ops::Range<u64> = 50..54;
 
-async fn is_seen(broken: Broken, expected: &[Rule]) {
+async fn is_seen(broken: Broken, expected: &'static [Rule]) {
     let mut seen = Vec::new();
     for seed in SEEDS {
         let plan = Plan::generate(seed, Shape::new(OPERATIONS));
@@ -24,22 +25,22 @@ async fn is_seen(broken: Broken, expected: &[Rule]) {
     panic!("{broken:?} was seen as {seen:?}, not as {expected:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_drops_writes_is_seen() {
-    is_seen(Broken::DropsWrites, &[Rule::Lost]).await;
+#[test]
+fn a_store_that_drops_writes_is_seen() {
+    in_runtime(is_seen(Broken::DropsWrites, &[Rule::Lost]));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_stores_retries_again_is_seen() {
-    is_seen(Broken::StoresRetries, &[Rule::Doubled]).await;
+#[test]
+fn a_store_that_stores_retries_again_is_seen() {
+    in_runtime(is_seen(Broken::StoresRetries, &[Rule::Doubled]));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_forgets_erasures_is_seen() {
-    is_seen(Broken::ForgetsErasures, &[Rule::Resurrected]).await;
+#[test]
+fn a_store_that_forgets_erasures_is_seen() {
+    in_runtime(is_seen(Broken::ForgetsErasures, &[Rule::Resurrected]));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_stores_what_it_refused_is_seen() {
-    is_seen(Broken::StoresRefused, &[Rule::StoredAlthoughRefused]).await;
+#[test]
+fn a_store_that_stores_what_it_refused_is_seen() {
+    in_runtime(is_seen(Broken::StoresRefused, &[Rule::StoredAlthoughRefused]));
 }

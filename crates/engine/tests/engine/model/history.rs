@@ -127,6 +127,8 @@ pub(super) enum Outcome {
     Present(Seen),
     Absent,
     Counted(u64),
+    /// Some are still being counted.
+    CountedSoFar(u64),
     Audited(Audit),
     /// The number of records that differ.
     Moved {

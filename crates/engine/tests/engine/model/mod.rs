@@ -38,6 +38,17 @@ const LONG_OPERATIONS: usize = 500_000;
 
 const SOUND: Setup = Setup { nodes: 1, broken: None };
 
+/// The futures of a whole run are large in builds without optimisation.
+const STACK_BYTES: usize = 16 * 1024 * 1024;
+
+/// Runs a future on threads with room for it.
+fn in_runtime<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
+    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    let threads = threads.worker_threads(2).thread_stack_size(STACK_BYTES).enable_all();
+    let run = threads.build().unwrap().block_on(async { tokio::spawn(future).await });
+    run.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+}
+
 /// Runs a plan and checks its history. A failure shows how to repeat it.
 async fn explore(seed: u64, operations: usize, setup: Setup) -> BTreeMap<String, u64> {
     let plan = Plan::generate(seed, Shape::new(operations)).only_as_asked();
@@ -67,22 +78,22 @@ fn saved(seed: u64, history: &History) -> String {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_operations_leave_what_the_model_expects() {
+#[test]
+fn random_operations_leave_what_the_model_expects() {
     for seed in [1, 2] {
-        let figures = explore(seed, SHORT_OPERATIONS, SOUND).await;
+        let figures = in_runtime(explore(seed, SHORT_OPERATIONS, SOUND));
         covers(&figures);
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_nodes_on_one_database_leave_what_the_model_expects() {
+#[test]
+fn two_nodes_on_one_database_leave_what_the_model_expects() {
     if !nodes::has_postgres() {
         // One process at a time uses an embedded database.
         return;
     }
     for seed in [3, 4] {
-        explore(seed, SHORT_OPERATIONS, Setup { nodes: 2, ..SOUND }).await;
+        in_runtime(explore(seed, SHORT_OPERATIONS, Setup { nodes: 2, ..SOUND }));
     }
 }
 
@@ -119,10 +130,10 @@ fn covers(figures: &BTreeMap<String, u64>) {
 }
 
 /// The long form: `SLUICE_MODEL_SEED`, `SLUICE_MODEL_OPERATIONS`, `SLUICE_MODEL_NODES`.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[test]
 #[ignore = "takes minutes; see tests/faults/README.md"]
 #[expect(clippy::print_stdout, reason = "prints its progress and its figures")]
-async fn model_long() {
+fn model_long() {
     let first = number_in("SLUICE_MODEL_SEED").unwrap_or(1_000);
     let operations = number_in("SLUICE_MODEL_OPERATIONS").map_or(LONG_OPERATIONS, |it| it as usize);
     let nodes = number_in("SLUICE_MODEL_NODES").unwrap_or(1) as usize;
@@ -130,7 +141,7 @@ async fn model_long() {
     let (mut all, mut done) = (BTreeMap::<String, u64>::new(), 0);
     for seed in first.. {
         let of_round = ROUND_OPERATIONS.min(operations - done);
-        for (what, count) in explore(seed, of_round, Setup { nodes, ..SOUND }).await {
+        for (what, count) in in_runtime(explore(seed, of_round, Setup { nodes, ..SOUND })) {
             *all.entry(what).or_default() += count;
         }
         done += of_round;

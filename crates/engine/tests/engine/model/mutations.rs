@@ -346,6 +346,9 @@ const NUMBERS_AND_SETTINGS: &[Mutation] = &[
     ("a count of too few while others write", Rule::WrongCount, |sample| {
         sample.entry("count").outcome = Outcome::Counted(2);
     }),
+    ("too many while responses are still being counted", Rule::WrongCount, |sample| {
+        sample.entry("count").outcome = Outcome::CountedSoFar(5);
+    }),
     ("a counter that is too low", Rule::WrongCounter, |sample| {
         sample.audit().flows[1].counter = Some(0);
     }),

@@ -66,7 +66,8 @@ async fn resolved(
         Setting::Unarchive => Change::Unarchive,
         Setting::Limit(None) => Change::Limit(None),
         Setting::Limit(Some(more)) => {
-            let stored = responses(engine, &client.actor, client.board.flows[flow]).await.ok()?;
+            let (stored, _) =
+                responses(engine, &client.actor, client.board.flows[flow]).await.ok()?;
             Change::Limit(Some((u32::try_from(stored).ok()? + more).max(1)))
         }
     })

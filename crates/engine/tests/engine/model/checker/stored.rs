@@ -21,6 +21,9 @@ pub(super) fn check(index: &Index<'_>, faults: &mut Vec<Fault>) {
             (Action::Count { flow }, Outcome::Counted(counted)) => {
                 count(index, at, entry, *flow, *counted, faults);
             }
+            (Action::Count { flow }, Outcome::CountedSoFar(counted)) => {
+                count_so_far(index, at, entry, *flow, *counted, faults);
+            }
             (_, Outcome::Audited(audit)) => audited(index, at, entry, audit, faults),
             _ => {}
         }
@@ -81,6 +84,31 @@ fn count(
     counted: u64,
     faults: &mut Vec<Fault>,
 ) {
+    let (least, most) = bounds(index, entry, flow);
+    if !(least..=most).contains(&counted) {
+        let detail = format!("flow {flow}: {counted} are counted, not {least} to {most}");
+        faults.push(Fault { rule: Rule::WrongCount, detail, about: vec![at] });
+    }
+}
+
+/// While responses are still being counted, no more than there may be.
+fn count_so_far(
+    index: &Index<'_>,
+    at: usize,
+    entry: &Entry,
+    flow: usize,
+    counted: u64,
+    faults: &mut Vec<Fault>,
+) {
+    let (_, most) = bounds(index, entry, flow);
+    if counted > most {
+        let detail = format!("flow {flow}: {counted} are counted so far, at most {most} are there");
+        faults.push(Fault { rule: Rule::WrongCount, detail, about: vec![at] });
+    }
+}
+
+/// How many responses of a flow are surely there, and how many may be.
+fn bounds(index: &Index<'_>, entry: &Entry, flow: usize) -> (u64, u64) {
     let (mut least, mut most) = (0, 0);
     for row in index.rows.values().filter(|row| row.sent.flow == flow) {
         let is_stored = row.known < entry.invoked.number;
@@ -89,10 +117,7 @@ fn count(
         let is_gone = || index.must_be_gone(row, entry.invoked.number).is_some();
         most += u64::from(may_be_stored && !is_gone());
     }
-    if !(least..=most).contains(&counted) {
-        let detail = format!("flow {flow}: {counted} are counted, not {least} to {most}");
-        faults.push(Fault { rule: Rule::WrongCount, detail, about: vec![at] });
-    }
+    (least, most)
 }
 
 fn audited(index: &Index<'_>, at: usize, entry: &Entry, audit: &Audit, faults: &mut Vec<Fault>) {
