@@ -45,6 +45,7 @@ use crate::readiness;
 use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::reports::LockedReport;
 use crate::shown_images::ServedImage;
+use crate::sink::SinkOptions;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
@@ -117,10 +118,7 @@ impl Engine {
             turn: Mutex::default(),
             left: Notify::default(),
         });
-        let publishes = options
-            .sink
-            .as_ref()
-            .map(|it| Publishes { sink: it.sink.name().to_owned(), apps: it.apps.clone() });
+        let publishes = options.sink.as_ref().map(publishes_of);
         let visits = VisitCounts::new(Arc::clone(&store), Arc::clone(&metrics), lost.clone());
         let core = Arc::new(Core {
             store,
@@ -268,6 +266,10 @@ impl Engine {
     pub fn upkeep(&self) -> &Upkeep {
         &self.upkeep
     }
+}
+
+fn publishes_of(options: &SinkOptions) -> Publishes {
+    Publishes { sink: options.sink.name().to_owned(), apps: options.apps.clone() }
 }
 
 impl Drop for Engine {

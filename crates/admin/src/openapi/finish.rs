@@ -18,7 +18,6 @@ pub(super) fn finished(mut document: Value) -> Value {
     headers::add_to(&mut document);
     require_parameters(&mut document);
     name_files(&mut document);
-    require_parameters(&mut document);
     name_definitions(&mut document);
     let webhooks = document["webhooks"].as_object_mut().into_iter().flatten();
     for (_, webhook) in webhooks {
@@ -61,25 +60,6 @@ fn name_files(document: &mut Value) {
     let bodies = assets["requestBody"]["content"].as_object_mut().into_iter().flatten();
     for (_, body) in bodies {
         *body = binary();
-    }
-}
-
-/// Parameters with a schema of their own are derived as optional.
-const REQUIRED: [(&str, &str, &str); 5] = [
-    ("/flows/{flowId}/export", "get", "format"),
-    ("/respondents", "delete", "type"),
-    ("/respondents", "delete", "answers"),
-    ("/respondents/export", "get", "type"),
-    ("/respondents/{respondentId}", "delete", "answers"),
-];
-
-fn require_parameters(document: &mut Value) {
-    for (path, method, name) in REQUIRED {
-        let operation = &mut document["paths"][format!("{BASE}{path}")][method];
-        let parameters = operation["parameters"].as_array_mut().into_iter().flatten();
-        for parameter in parameters.filter(|it| it["name"] == name) {
-            parameter["required"] = true.into();
-        }
     }
 }
 
