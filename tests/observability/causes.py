@@ -17,7 +17,7 @@ import typing
 
 from prometheus import free_port  # it also adds the folder of the faults to the path
 from cases.clocks import faked
-from cases.damage import zero
+from cases.damage import flip
 from cases.deliveries import SETTINGS as WEBHOOKS
 from cases.disk_full import fill
 from clients import Clients
@@ -26,10 +26,11 @@ from under_load import AUTHORIZATION, DEFINITION
 
 MEBIBYTE = 1024 * 1024
 LOG_BYTES = 256 * MEBIBYTE
-ANSWER_BYTES = 60_000
+# The longest answer, which makes the log grow fastest.
+ANSWER_CHARS = 4_000
 BATCH = 100
-SYNC_DELAY_SECONDS = 3
-SECONDS_MAX = 120
+SYNC_DELAY_SECONDS, QUEUE_DELAY_SECONDS = 3, 5
+SECONDS_MAX, LOG_SECONDS_MAX = 120, 400
 
 
 @dataclasses.dataclass
@@ -87,17 +88,30 @@ def as_postgres():
     return ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--"] if os.geteuid() == 0 else []
 
 
-def slow_syncs(site, show):
+def under_slow_syncs(site, show, seconds):
+    """A server whose syncs take so much longer, once it has started."""
     need("strace")
     syncs = "fsync,fdatasync"
     strace = ["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "-e", f"trace={syncs}",
-              "-e", f"inject={syncs}:delay_enter={SYNC_DELAY_SECONDS * 1_000_000}:when=60+"]
-    server = healthy(site, show, wrapper=strace)
+              "-e", f"inject={syncs}:delay_enter={seconds * 1_000_000}:when=60+"]
+    return healthy(site, show, wrapper=strace)
+
+
+def slow_syncs(site, show):
+    loaded(site, under_slow_syncs(site, show, QUEUE_DELAY_SECONDS), count=8)
+
+
+def overloaded(site, show):
+    batches(site, under_slow_syncs(site, show, SYNC_DELAY_SECONDS), 24, "x")
+
+
+def batches(site, server, count, answer):
+    """Clients that submit 100 at a time, until the site ends or the returned event is set."""
     key, _, version = server.make_flow()
     ended = threading.Event()
     site.stack.callback(ended.set)
     item = {"flowVersionId": version, "flowVersionPayloadGeneration": "4",
-            "respondentAnalyticsAdmission": "collection_only", "answers": {"why": "x"}}
+            "respondentAnalyticsAdmission": "collection_only", "answers": {"why": answer}}
     body = json.dumps({str(number): item for number in range(BATCH)}).encode()
     path = f"/api/v1/{key}/trpc/{','.join(['response.submit'] * BATCH)}?batch=1"
 
@@ -109,8 +123,9 @@ def slow_syncs(site, show):
                 connection.getresponse().read()
             connection.close()
 
-    for _ in range(24):
+    for _ in range(count):
         threading.Thread(target=submit, daemon=True).start()
+    return ended
 
 
 def disk_filled(site, show):
@@ -125,26 +140,14 @@ def transaction_left_open(site, show):
     store = site.store("SQLite")
     server = site.server(store)
     show({"server": server.address})
-    made = server.make_flow()
     reader = sqlite3.connect(store[1] / "sluice.db", isolation_level=None, check_same_thread=False)
     site.stack.callback(reader.close)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM apps").fetchone()
-    clients = Large(server, made, count=8)
-    site.stack.callback(clients.ended.set)
+    ended = batches(site, server, 4, "x" * ANSWER_CHARS)
     log = store[1] / "sluice.db-wal"
-    until("the log is large", lambda: log.stat().st_size > LOG_BYTES * 1.1, 300)
-    clients.end()
-
-
-class Large(Clients):
-    """Clients with long answers."""
-
-    def body(self, key, is_refused):
-        body = super().body(key, False)
-        body["metadata"] = {"tags": {"padding": "x" * 500}}
-        body["answers"] = {"why": "x" * ANSWER_BYTES}
-        return body
+    until("the log is large", lambda: log.stat().st_size > LOG_BYTES * 1.1, LOG_SECONDS_MAX)
+    ended.set()
 
 
 def table_locked(site, show):
@@ -232,7 +235,7 @@ def clock_apart(site, show):
     healthy(site, show, "PostgreSQL", settings=faked(FAKETIME="+30s"))
 
 
-def page_zeroed(site, show):
+def letter_flipped(site, show):
     store = site.store("SQLite")
     server = site.server(store)
     clients = loaded(site, server, count=4)
@@ -242,7 +245,7 @@ def page_zeroed(site, show):
     with contextlib.closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     data = bytearray(database.read_bytes())
-    zero(data, clients.history.keys("ok")[-1])
+    flip(data, clients.history.keys("ok")[-1])
     database.write_bytes(data)
     server = site.server(store)
     show({"server": server.address})
@@ -264,9 +267,9 @@ CAUSES = [
     Cause("kill -9, four times", killed_often, ("SluiceRestartedOften",)),
     Cause("PostgreSQL stopped under load", postgres_stopped,
           ("SluiceNotReady", "SluiceSubmissionsFailing", "SluiceServerErrors")),
-    Cause("a page of the database zeroed", page_zeroed, ("SluiceDamaged",)),
-    Cause(f"strace delays each sync by {SYNC_DELAY_SECONDS} s, 2,400 submissions at once", slow_syncs,
-          ("SluiceOverloaded", "SluiceSlowCommits", "SluiceQueueOld")),
+    Cause("a letter of a stored answer flipped", letter_flipped, ("SluiceDamaged",)),
+    Cause(f"strace delays each sync by {SYNC_DELAY_SECONDS} s, 2,400 submissions at once", overloaded, ("SluiceOverloaded",)),
+    Cause(f"strace delays each sync by {QUEUE_DELAY_SECONDS} s, 8 clients", slow_syncs, ("SluiceSlowCommits", "SluiceQueueOld")),
     Cause("a tmpfs filled up", disk_filled, ("SluiceDiskNearlyFull",)),
     Cause("another program keeps a transaction open", transaction_left_open, ("SluiceLogLarge",)),
     Cause("a table of PostgreSQL locked", table_locked, ("SluicePoolExhausted",)),

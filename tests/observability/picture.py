@@ -77,7 +77,7 @@ def chart(panel, reader, width, height):
             below.update(points)
         drawn.append((name, points))
     values = [value for _, points in drawn for _, value in points]
-    low, high = min(0, *values) if len(values) > 1 else min(0, values[0]), max(max(values), 1e-9)
+    low, high = min(0, *values) if len(values) > 1 else min(0, values[0]), max(values) if max(values) > 0 else 1
     x = lambda at: left + inner * (at - reader.start) / (reader.end - reader.start)
     y = lambda value: top + tall * (1 - (value - low) / (high - low))
     parts = []
@@ -114,8 +114,9 @@ def stat(panel, reader, width, height):
     found = reader.now(panel["targets"][0])
     if panel["options"]["textMode"] == "name":
         legend = panel["targets"][0]["legendFormat"]
-        text = "; ".join(re.sub(r"\{\{(\w+)\}\}", lambda label: labels.get(label[1], ""), legend) for labels, _ in found)
-        return f'<text x="{width / 2}" y="{height / 2 + 5}" class="small">{html.escape(text)}</text>'
+        texts = [re.sub(r"\{\{(\w+)\}\}", lambda label: labels.get(label[1], ""), legend) for labels, _ in found]
+        top = height / 2 + 5 - 9 * (len(texts) - 1)
+        return "".join(f'<text x="{width / 2}" y="{top + 18 * at}" class="small">{html.escape(text)}</text>' for at, text in enumerate(texts))
     value = found[0][1] if found else None
     text = number(value, defaults["unit"])
     for mapping in defaults["mappings"]:
@@ -126,7 +127,8 @@ def stat(panel, reader, width, height):
     for step in defaults["thresholds"]["steps"]:
         if value is not None and (step["value"] is None or value >= step["value"]):
             colour = step["color"]
-    return f'<text x="{width / 2}" y="{height / 2 + 9}" class="big {colour}">{html.escape(text)}</text>'
+    size = "big" if len(text) < 9 else "small"
+    return f'<text x="{width / 2}" y="{height / 2 + 9}" class="{size} {colour}">{html.escape(text)}</text>'
 
 
 def page(prometheus, start, end):

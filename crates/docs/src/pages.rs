@@ -123,6 +123,7 @@ macro_rules! picture {
 /// Every picture that a page shows.
 pub(crate) const PICTURES: &[Picture] = &[
     picture!("images/version-life.svg"),
+    picture!("images/dashboard.png"),
     picture!("images/type-shortText.png"),
     picture!("images/type-longText.png"),
     picture!("images/type-email.png"),
