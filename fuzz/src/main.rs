@@ -24,6 +24,8 @@ fn select() {
     match Target::named(&name) {
         Some(target) => {
             SELECTED.get_or_init(|| target);
+            // Starts the service, if the target needs it, before inputs have a limit of time.
+            (target.run)(b"\n\n");
         }
         None => {
             TARGETS.iter().for_each(|target| println!("{}", target.name));

@@ -3,6 +3,7 @@
 
 use sluice_flow::submission::{ParseError, Submission};
 
+#[cfg(test)]
 pub(super) const NAME: &str = "control";
 
 pub(super) fn run(data: &[u8]) {
