@@ -6,7 +6,6 @@ twentieth publish has a grace window of a second, so that there are both kinds o
 
 import functools
 import json
-import time
 
 from checker import OK, REFUSED
 from clients import Clients

@@ -11,8 +11,9 @@ from faults import NO_CHECKS, PLAIN, Fault
 
 MEBIBYTE = 1024 * 1024
 LARGE_BYTES, LARGE_OF_CONTROL_BYTES = 1024 * MEBIBYTE, 128 * MEBIBYTE
-RISE_MEBIBYTES_MAX = 2.0
-ROUNDS = 3
+# In the steady state; and the first time on a thread, whose buffers the allocator then keeps.
+RISE_MEBIBYTES_MAX, FIRST_MEBIBYTES_MAX = 2.0, 16.0
+ROUNDS = 8
 
 
 def bodies(version, large):
@@ -77,19 +78,19 @@ class Memory:
         return max(0.0, self.read("VmHWM") - self.before)
 
 
-def once(site, store="SQLite", binary=None, large=LARGE_BYTES, patience=60):
+def once(site, store="SQLite", binary=None, large=LARGE_BYTES, patience=60, rounds=ROUNDS):
     server = site.server(site.store(store), binary=binary or site.binary)
     made = server.make_flow()
     clients = Clients(server, made, count=0)
     path, connection = f"/api/v1/{made[0]}/trpc/response.submit", http.client.HTTPConnection(*server.address, timeout=30)
-    wrong, rises, sent = {}, {}, bodies(made[2], large)
+    wrong, rises, first, sent = {}, {}, 0.0, bodies(made[2], large)
     # The first round is for what the allocator keeps, and for code that is read from the disk; of the others the least counts.
-    for round_number in range(ROUNDS):
+    for round_number in range(rounds):
         for number, (name, headers, content) in enumerate(sent):
             memory = Memory(server)
             status, text = send(server, path, headers, content, patience)
             if round_number:
-                rises[name] = min(memory.rise(), rises.get(name, float("inf")))
+                rises[name], first = min(memory.rise(), rises.get(name, float("inf"))), max(first, memory.rise())
             is_refused = 400 <= status < 500 or (status == 200 and b'"success":false' in text)
             if not is_refused:
                 wrong[name] = f"{name}: {status or 'no reply'}"
@@ -99,8 +100,9 @@ def once(site, store="SQLite", binary=None, large=LARGE_BYTES, patience=60):
     half_a_character(clients, connection)
     verdict = clients.judge(server)
     name = max(rises, key=rises.get)
-    verdict.notes.append(f"{len(rises)} bodies; at most {rises[name]:.1f} MiB more memory ({name})")
-    verdict.must(rises[name] <= RISE_MEBIBYTES_MAX, f"{rises[name]:,.0f} MiB for {name}")
+    verdict.notes.append(f"{len(rises)} bodies; at most {rises[name]:.1f} MiB more memory ({name}), {first:.1f} MiB the first time on a thread")
+    is_small = rises[name] <= RISE_MEBIBYTES_MAX and first <= FIRST_MEBIBYTES_MAX
+    verdict.must(is_small, f"{max(rises[name], first):,.0f} MiB for {name}")
     if not binary:
         verdict.notes += wrong.values()
     return verdict.must(not wrong, f"{len(wrong)} of {len(rises)} not refused")
@@ -115,7 +117,7 @@ def half_a_character(clients, connection):
 
 
 FAULTS = [
-    Fault("hostile bodies", functools.partial(once, store=store), functools.partial(once, binary=PLAIN, large=LARGE_OF_CONTROL_BYTES, patience=3),
-          NO_CHECKS, store, tries=(1, 3), in_ci=store == "SQLite")
+    Fault("hostile bodies", functools.partial(once, store=store),
+          functools.partial(once, binary=PLAIN, large=LARGE_OF_CONTROL_BYTES, patience=3, rounds=2), NO_CHECKS, store, tries=(1, 3), in_ci=store == "SQLite")
     for store in ("SQLite", "PostgreSQL")
 ]

@@ -73,6 +73,11 @@ class Service:
         end(self.process)
 
 
+def is_answered(event):
+    """Whether a server has acknowledged it."""
+    return event["event"] == "ok" and not event.get("is_early")
+
+
 def digest(answers):
     return hashlib.sha256(json.dumps(answers, sort_keys=True).encode()).hexdigest()
 
@@ -119,7 +124,7 @@ class Load:
     def submit(self, one, node):
         self.note({"event": "invoke", "id": one["id"], "key": one["key"], "digest": digest(one["answers"]), "node": node})
         if self.early and "nps" in one["answers"]:
-            self.note({"event": "ok", "id": one["id"], "node": node})
+            self.note({"event": "ok", "id": one["id"], "node": node, "is_early": True})
         outcome = self.send(one, self.services[node])
         self.note({"event": outcome, "id": one["id"], "node": node})
         if outcome == "unknown":
@@ -173,10 +178,10 @@ class Load:
         """Whether this node acknowledged a submission that was sent after that moment."""
         with self.lock:
             sent = {it["id"] for it in self.events if it["event"] == "invoke" and it["at"] > moment}
-            return any(it["event"] == "ok" and it["node"] == node and it["id"] in sent for it in self.events)
+            return any(is_answered(it) and it["node"] == node and it["id"] in sent for it in self.events)
 
     def outage(self, around):
         """The longest time without an acknowledgement, from just before the given moment."""
-        times = sorted(it["at"] for it in self.events if it["event"] == "ok")
+        times = sorted(it["at"] for it in self.events if is_answered(it))
         gaps = [(b - a) for a, b in zip(times, times[1:]) if around - 1 <= b <= around + 120]
         return max(gaps, default=float("inf"))
