@@ -22,6 +22,10 @@ struct Operation {
 pub(super) fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Some((id, query)) = text.split_once('\n') else { return };
+    // A client keeps what follows this sign to itself.
+    if query.contains('#') {
+        return;
+    }
     // A wait for events takes the time that the caller names.
     if query::pairs(query).any(|(name, _)| name == "wait") {
         return;

@@ -99,7 +99,11 @@ impl Random {
 #[test]
 fn every_folder_of_inputs_belongs_to_a_target() {
     for kind in ["seeds", "regressions", "dictionaries"] {
-        for entry in fs::read_dir(Path::new(FOLDER).join(kind)).unwrap() {
+        let folder = Path::new(FOLDER).join(kind);
+        if kind == "regressions" && !folder.exists() {
+            continue; // Nothing was found so far.
+        }
+        for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
             assert!(Target::named(&name).is_some(), "{kind}/{name} is of no target");

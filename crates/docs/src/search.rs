@@ -191,7 +191,7 @@ mod tests {
         ("k8s", "installing"),
         ("systemd", "installing"),
         ("upgrade", "running"),
-        ("prometheus", "running"),
+        ("prometheus", "operating"),
         ("backup", "backup"),
         ("how do I restore a backup?", "backup"),
         ("high availability", "scaling"),

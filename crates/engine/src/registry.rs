@@ -12,6 +12,7 @@ mod assets;
 mod designs;
 mod lookup;
 mod resolve;
+mod resolved_body;
 mod schemas;
 mod short_paths;
 
@@ -22,17 +23,13 @@ use std::time::Duration;
 
 use quick_cache::sync::Cache;
 use quick_cache::{UnitWeighter, Weighter};
-use serde::Serialize;
 use sluice_flow::closing::VersionLimits;
-use sluice_flow::definition::Kind;
 use sluice_flow::id::{ApiKey, AppId, AssetId, FlowId, FlowVersionId};
-use sluice_flow::lifecycle::{
-    self, Accepting, FlowStatus, FlowTimes, GRACE_DEFAULT_SECONDS, VersionTimes,
-};
+use sluice_flow::lifecycle::{self, Accepting, FlowTimes, VersionTimes};
 use sluice_flow::origin::AllowedOrigins;
 use sluice_flow::payload::{self, Generation};
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
-use sluice_flow::time::{Timestamp, Window};
+use sluice_flow::time::Timestamp;
 use sluice_store::{
     App, FeedPosition, FlowState, IdentityVerification, ShortPathRow, Store, StoreError,
     StoreResult, VersionState,
@@ -51,6 +48,7 @@ use crate::single_flight::{Entry, SingleFlightCache};
 use crate::verify::{Verification, Verifying};
 
 pub(crate) use self::designs::FlowBranding;
+pub(crate) use self::resolved_body::grace_seconds;
 use self::schemas::{SchemaKey, ServedSchema};
 
 /// The maximum number of cached apps, by key and by id.
@@ -377,25 +375,6 @@ impl Registry {
 
 impl FlowView {
     fn new(state: &FlowState, full: Option<FullCheck>) -> Self {
-        let published = state.current.as_ref().and_then(|version| {
-            let published_at = version.times.published_at?;
-            let body = |status| ResolvedBody {
-                flow_id: state.flow.flow_id,
-                flow_version_id: version.flow_version_id,
-                kind: state.flow.kind,
-                name: &state.flow.name,
-                number: version.number,
-                published_at,
-                payload_generations: Generation::ALL.iter().map(|g| g.as_str()).collect(),
-                status,
-                live_window: state.flow.live,
-                grace_window_seconds: grace_seconds(state),
-            };
-            // Rendered for each status, because the window changes the status without a write.
-            Some([FlowStatus::Scheduled, FlowStatus::Open, FlowStatus::Closed].map(|status| {
-                Arc::new(EncodedBody::new(serde_json::to_vec(&body(status)).unwrap_or_default()))
-            }))
-        });
         let current = state.current.as_ref().map(|version| version.flow_version_id);
         Self {
             app_id: state.flow.app_id,
@@ -403,31 +382,9 @@ impl FlowView {
             current,
             has_design: state.flow.design.is_some(),
             full,
-            published,
+            published: resolved_body::by_status(state),
         }
     }
-}
-
-/// The grace period that publishing this flow gives to the version before.
-pub(crate) fn grace_seconds(state: &FlowState) -> u32 {
-    let own = state.flow.grace_window_seconds;
-    own.or(state.app_grace_window_seconds).unwrap_or(GRACE_DEFAULT_SECONDS)
-}
-
-/// The response body of a resolve request.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ResolvedBody<'a> {
-    flow_id: FlowId,
-    flow_version_id: FlowVersionId,
-    kind: Kind,
-    name: &'a str,
-    number: u32,
-    published_at: Timestamp,
-    payload_generations: Vec<&'static str>,
-    status: FlowStatus,
-    live_window: Window,
-    grace_window_seconds: u32,
 }
 
 impl VersionView {

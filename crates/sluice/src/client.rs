@@ -1,5 +1,7 @@
 //! Calls the admin API of a running server, and turns its errors into sentences.
 
+mod reply;
+
 use std::time::Duration;
 
 use reqwest::header::{ETAG, IF_MATCH};
@@ -9,6 +11,7 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 use sluice_web::client_builder;
 
+pub(crate) use self::reply::{faults_in, faults_of, field};
 use crate::args::ServerArgs;
 use crate::failure::{Failure, with_cause};
 use crate::profile::Connection;
@@ -432,25 +435,6 @@ fn refusal(status: u16, problem: &Value) -> CallError {
         500.. => CallError::Later(failure("try again; see the server's log for details")),
         _ => CallError::Refused(failure("")),
     }
-}
-
-/// The faults that a reply lists, if any.
-pub(crate) fn faults_of(reply: &Value) -> Vec<Fault> {
-    reply.get("faults").or_else(|| reply.get("errors")).map(faults_in).unwrap_or_default()
-}
-
-/// The faults or warnings in a list.
-pub(crate) fn faults_in(list: &Value) -> Vec<Fault> {
-    let fault = |item: &Value| {
-        let text = |name: &str| item[name].as_str().map(str::to_owned);
-        Some(Fault { pointer: text("pointer")?, message: text("message")? })
-    };
-    list.as_array().into_iter().flatten().filter_map(fault).collect()
-}
-
-/// A text field of a reply, shown unchanged; a dash if it is absent.
-pub(crate) fn field<'v>(value: &'v Value, name: &str) -> &'v str {
-    value[name].as_str().unwrap_or("-")
 }
 
 /// The client reads the certificates of the system, also for a server without TLS.

@@ -117,7 +117,7 @@ fn fitting(response: &Value, identities: bool, context: bool) -> Value {
     let mut names = vec!["responseId", "flowVersionId", "receivedAt", "score"];
     names.extend(["respondentAnalyticsAdmission", "answers", "metadata"]);
     if identities {
-        names.extend(["identities", "identityVerified", "respondentId"]);
+        names.extend(["identities", "respondentId"]);
     }
     if context {
         names.push("context");
