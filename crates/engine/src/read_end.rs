@@ -17,7 +17,6 @@ pub(crate) async fn read_end(
     let ahead = ResponseQuery {
         from: Some(end),
         order: Order::Desc,
-        scan_limit: 1,
         for_counts: true,
         ..ResponseQuery::new(app_id, flow_id, 1)
     };
