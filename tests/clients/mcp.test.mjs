@@ -358,7 +358,7 @@ test("large results come in pages of a bounded size, and nothing is skipped", as
   assert.deepEqual(ids, questions.map(({ id }) => id));
 });
 
-/** A proxy that passes every request on, and loses the reply to POSTs as long as `losing` is true. */
+/** A proxy that passes every request on, and loses the reply to POSTs as often as `losing` says. */
 async function lossyProxy() {
   const state = { losing: 0 };
   const proxy = createServer((incoming, outgoing) => {
@@ -366,7 +366,7 @@ async function lossyProxy() {
     const onward = request(server.url + url, { method, headers }, async (reply) => {
       if (method === "POST" && state.losing > 0) {
         state.losing -= 1;
-        await reply.resume().toArray();
+        await reply.toArray();
         return outgoing.socket.destroy();
       }
       outgoing.writeHead(reply.statusCode, reply.headers);
@@ -443,11 +443,14 @@ test("stdout has nothing but the protocol, and the process ends with its input",
     message(4, "no/such/method", {}),
     message(5, "tools/list", {}),
   ]);
-  const ids = () => output().stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)).map(({ id }) => id);
-  while (![1, 2, 3, 4, 5].every((id) => ids().includes(id))) await Promise.race([once(child.stdout, "data"), ended]);
+  const ids = () => output().stdout.split("\n").slice(0, -1).map((line) => JSON.parse(line).id);
+  let isOver = false;
+  const over = ended.then(() => (isOver = true));
+  while (!isOver && ![1, 2, 3, 4, 5].every((id) => ids().includes(id))) await Promise.race([once(child.stdout, "data"), over]);
   child.stdin.end();
   const [code] = await ended;
   assert.equal(code, 0);
+  assert.ok([1, 2, 3, 4, 5].every((id) => ids().includes(id)), output().stdout);
   for (const line of output().stdout.split("\n").filter(Boolean)) assert.equal(JSON.parse(line).jsonrpc, "2.0", line);
   assert.ok(!`${output().stdout}${output().stderr}`.includes(server.token));
 });
