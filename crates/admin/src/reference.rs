@@ -18,12 +18,12 @@ pub struct ReferencePage {
 }
 
 impl ReferencePage {
-    pub(crate) fn new(document: &Value, public_url: &str) -> Self {
+    pub(crate) fn new(document: &Value, public_url: &str, admin_url: &str) -> Self {
         let operations = operation::all_of(document);
         let tags = document["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
         let text = html! {
             (introduction(public_url))
-            @for tag in tags { (section(document, tag, &operations, public_url)) }
+            @for tag in tags { (section(document, tag, &operations, [public_url, admin_url])) }
         };
         Self { contents: contents(tags, &operations), text }
     }
@@ -51,7 +51,7 @@ fn section(
     document: &Value,
     tag: &Value,
     operations: &[Operation<'_>],
-    public_url: &str,
+    [public_url, admin_url]: [&str; 2],
 ) -> Markup {
     let name = text(tag, "name");
     html! {
@@ -59,7 +59,7 @@ fn section(
             h2 { (name) }
             p { (prose(text(tag, "description"))) }
             @for operation in operations.iter().filter(|operation| operation.tag() == name) {
-                (operation.article(document, public_url))
+                (operation.article(document, if operation.is_admin() { admin_url } else { public_url }))
             }
         }
     }

@@ -94,6 +94,7 @@ pub(crate) const GROUPS: &[Group] = &[
         pages: &[
             page!("installing"),
             page!("running"),
+            page!("proxies"),
             page!("email"),
             page!("backup"),
             page!("moving"),

@@ -92,6 +92,18 @@ fn disk_gauges(to: &mut Registry, has_disk: bool) -> (Gauge, Gauge, Gauge) {
     )
 }
 
+/// The offset of the clock; unregistered if this machine's is used.
+fn clock_gauge(to: &mut Registry, has_store_clock: bool) -> Gauge<f64, AtomicU64> {
+    if !has_store_clock {
+        return Gauge::default();
+    }
+    let what = "How far the clock of the database is ahead of this machine's";
+    add(to, "clock_offset_seconds", what)
+}
+
+/// For a metric that may be absent.
+type NoLabels = [(&'static str, &'static str); 0];
+
 /// All metrics of one process.
 #[derive(Debug)]
 pub struct Metrics {
@@ -104,6 +116,8 @@ pub struct Metrics {
     disk_reserve: Gauge,
     log_bytes: Gauge,
     clock_offset: Gauge<f64, AtomicU64>,
+    /// Empty without TLS.
+    certificate_expiry: Family<NoLabels, Gauge>,
     pub(crate) queued: Gauge,
     batch_rows: Histogram,
     /// Writes of responses, for those who need the load of the store.
@@ -247,12 +261,9 @@ impl Metrics {
         let what = "Whether damage was found in the database: submissions are refused";
         let damaged = add(to, "damaged", what);
         let (disk_free, disk_reserve, log_bytes) = disk_gauges(to, has_disk);
-        let clock_offset = if has_store_clock {
-            let what = "How far the clock of the database is ahead of this machine's";
-            add(to, "clock_offset_seconds", what)
-        } else {
-            Gauge::default()
-        };
+        let clock_offset = clock_gauge(to, has_store_clock);
+        let what = "When the TLS certificate expires, in seconds since 1970";
+        let certificate_expiry = add(to, "tls_certificate_expiry_timestamp_seconds", what);
         // The counters of submissions are resolved once, not for each submission.
         let counter = |outcome: SubmissionOutcome| {
             submissions.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).clone()
@@ -270,6 +281,7 @@ impl Metrics {
             disk_reserve,
             log_bytes,
             clock_offset,
+            certificate_expiry,
             queued,
             batch_rows,
             writes: AtomicU64::new(0),
@@ -352,6 +364,11 @@ impl Metrics {
 
     pub(crate) fn set_clock_offset(&self, millis: i64) {
         self.clock_offset.set(millis as f64 / 1_000.0);
+    }
+
+    /// Records when the certificate in use expires.
+    pub fn set_certificate_expiry(&self, expires_at: Timestamp) {
+        self.certificate_expiry.get_or_create(&[]).set(expires_at.as_millis() / 1_000);
     }
 
     /// All metrics as text.

@@ -8,12 +8,14 @@
 mod args;
 mod backend;
 mod banner;
+mod certificate;
 mod client;
 mod command;
 mod config;
 mod demo;
 mod failure;
 mod flow_file;
+mod listeners;
 mod logging;
 mod mail;
 mod master_key;
@@ -31,6 +33,7 @@ mod sign_in;
 mod signals;
 mod systemd;
 mod tuning;
+mod web_addresses;
 mod yaml;
 mod yaml_writer;
 

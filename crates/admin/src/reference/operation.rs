@@ -42,7 +42,7 @@ impl Operation<'_> {
         text(self.value, "summary")
     }
 
-    pub(super) fn article(&self, document: &Value, public_url: &str) -> Markup {
+    pub(super) fn article(&self, document: &Value, base_url: &str) -> Markup {
         let request = &self.value["requestBody"]["content"]["application/json"];
         html! {
             article id=(self.id()) {
@@ -57,7 +57,7 @@ impl Operation<'_> {
                     h4 { "Body" }
                     (fields(document, &request["schema"]))
                 }
-                (self.call(document, request, public_url))
+                (self.call(document, request, base_url))
                 (self.reply(document))
                 (self.answers())
             }
@@ -96,17 +96,17 @@ impl Operation<'_> {
         }
     }
 
-    fn call(&self, document: &Value, request: &Value, public_url: &str) -> Markup {
+    fn call(&self, document: &Value, request: &Value, base_url: &str) -> Markup {
         let body = (!request.is_null()).then(|| example::of_content(document, request));
         html! {
             h4 { "Call" }
             pre { code {
-                (example::curl(public_url, self.method, self.path, self.is_admin(), body.as_ref()))
+                (example::curl(base_url, self.method, self.path, self.is_admin(), body.as_ref()))
             } }
         }
     }
 
-    fn is_admin(&self) -> bool {
+    pub(super) fn is_admin(&self) -> bool {
         self.value["security"][0].get("adminToken").is_some()
     }
 
