@@ -56,7 +56,13 @@ async function start({ demo = false, args = [], env = {}, port = 0, data }) {
     await ended;
     return { demo, args, env, data, port: Number(new URL(url).port) };
   };
-  return new Server(url, child.pid, stop, kill, () => log);
+  /** Stops it as an operator does, and keeps its data for another node. */
+  const stopOnly = async () => {
+    child.kill("SIGTERM");
+    const [code] = await ended;
+    if (code !== 0) throw new Error(`the server ended with ${code}:\n${log}`);
+  };
+  return Object.assign(new Server(url, child.pid, stop, kill, () => log), { data, stopOnly });
 }
 
 /** The address in the first line of the server's output; the rest is discarded. */
@@ -65,7 +71,7 @@ async function listeningUrl(child, ended, log) {
   try {
     const first = new Promise((found) => createInterface(child.stdout).on("line", found));
     const line = await Promise.race([first, ended.then(() => "")]);
-    const url = /^Sluice listening on (http:\S+)$/.exec(line)?.[1];
+    const url = /^Sluice listening on (https?:\S+)$/.exec(line)?.[1];
     if (!url) throw new Error(`${BINARY} did not start: ${line}\n${log()}`);
     return url;
   } finally {

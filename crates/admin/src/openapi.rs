@@ -28,27 +28,39 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use crate::reference::ReferencePage;
 pub(crate) use webhooks::event_example;
 
-/// The reference page. It shows this public URL of the server; the document has a relative one,
+/// The reference page. It shows these URLs of the public API and of the admin API; the document has only its path,
 /// which clients resolve against the address that they got it from.
-pub fn reference(public_url: &str) -> ReferencePage {
-    ReferencePage::new(&document_for(public_url), public_url)
+pub fn reference(public_url: &str, admin_url: &str) -> ReferencePage {
+    ReferencePage::new(&document_for(public_url, admin_url), public_url)
 }
 
-/// Serves `/openapi.json` and `/schemas/definition.json`.
-pub fn router() -> Router {
+/// Serves `/openapi.json` and `/schemas/definition.json` of a service that is below this path of
+/// its host.
+pub fn router(public_path: &str) -> Router {
     let definition = sluice_flow::definition::json_schema();
     Router::new()
-        .route("/openapi.json", constant(pretty(&document()), "application/json"))
+        .route("/openapi.json", constant(pretty(&document_below(public_path)), "application/json"))
         .route("/schemas/definition.json", constant(pretty(definition), "application/schema+json"))
+}
+
+/// The same document with this path of the server.
+fn document_below(public_path: &str) -> Value {
+    let mut document = document();
+    if !public_path.is_empty()
+        && let Some(url) = document.pointer_mut("/servers/0/url")
+    {
+        *url = public_path.into();
+    }
+    document
 }
 
 /// The document as a value, for the router and for tests.
 pub fn document() -> Value {
-    document_for(samples::URL)
+    document_for(samples::URL, samples::URL)
 }
 
-/// The document with code samples for a server at this address.
-fn document_for(url: &str) -> Value {
+/// The document with code samples for a server at these addresses.
+fn document_for(public_url: &str, admin_url: &str) -> Value {
     let (_, routes) = crate::documented().split_for_parts();
     let mut document = ApiDocument::openapi().nest(crate::BASE, routes);
     let token = HttpBuilder::new()
@@ -72,7 +84,7 @@ fn document_for(url: &str) -> Value {
     document.webhooks = webhooks::webhooks();
     // The document always serialises as JSON.
     let mut document = finish::finished(serde_json::to_value(document).unwrap_or_default());
-    samples::add_to(&mut document, url);
+    samples::add_to(&mut document, public_url, admin_url);
     document
 }
 

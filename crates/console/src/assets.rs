@@ -62,6 +62,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("editor/types.js", include_str!("assets/script/editor/types.js")),
     ("editor/values.js", include_str!("assets/script/editor/values.js")),
     ("editor/words.js", include_str!("assets/script/editor/words.js")),
+    ("site.js", include_str!("assets/script/site.js")),
     ("go.js", include_str!("assets/script/go.js")),
     ("share.js", include_str!("assets/script/share.js")),
     ("response-table.js", include_str!("assets/script/response-table.js")),

@@ -50,9 +50,9 @@ use axum::routing::get;
 use http::{HeaderMap, Method};
 use sluice_engine::Engine;
 use sluice_engine::rows::Page;
-use sluice_http::Network;
 use sluice_http::client::Proxies;
 use sluice_http::preview::Preview;
+use sluice_http::{Mount, Network};
 use tokio::sync::watch;
 
 use self::attempts::Attempts;
@@ -63,6 +63,9 @@ use self::session::Visitor;
 
 pub use self::oidc::OidcOptions;
 pub use self::reply::failed;
+
+/// The route of style and scripts.
+const ASSET: &str = "/console/assets/{version}/{*file}";
 
 /// Operator settings of the console.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +94,8 @@ pub struct Console {
     /// The hosted pages of unpublished flows.
     previews: Arc<dyn Preview>,
     downloads: responses::Downloads,
+    /// Where the service is below its host, for addresses in JSON.
+    mount: Mount,
     /// Whether the server is stopping: endless streams end then.
     stopping: watch::Sender<bool>,
 }
@@ -112,7 +117,8 @@ impl Console {
         let (downloads, stopping) = (responses::Downloads::default(), watch::Sender::new(false));
         let provider = options.oidc.map(Provider::new);
         let origin = options.public_url.as_deref().and_then(origin::origin_of);
-        Self { engine, attempts, provider, origin, previews, downloads, stopping }
+        let mount = Mount::new(engine.public_path());
+        Self { engine, attempts, provider, origin, previews, downloads, mount, stopping }
     }
 
     /// Ends every stream, so that connections can close.
@@ -121,11 +127,22 @@ impl Console {
     }
 }
 
+/// The part that readers of reports need: their pages, with style and scripts.
+pub fn report_router(console: Arc<Console>) -> Router {
+    Router::new()
+        .route(ASSET, get(asset))
+        .merge(results::report_routes())
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(Arc::clone(&console), origin::same_origin))
+        .with_state(console)
+}
+
+/// Everything, including reports.
 pub fn router(console: Arc<Console>) -> Router {
     Router::new()
         .route("/", get(async || reply::see_other("/console")))
         .route("/console", get(home))
-        .route("/console/assets/{version}/{*file}", get(asset))
+        .route(ASSET, get(asset))
         .route("/console/search", get(search::find))
         .merge(sign_in::routes())
         .merge(forgotten::routes())
@@ -138,6 +155,7 @@ pub fn router(console: Arc<Console>) -> Router {
         .merge(share::routes())
         .merge(responses::routes())
         .merge(results::routes())
+        .merge(results::report_routes())
         .merge(settings::routes())
         .route("/console/{*rest}", get(no_such_page).post(no_such_page))
         .method_not_allowed_fallback(wrong_method)

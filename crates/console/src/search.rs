@@ -10,6 +10,7 @@ use serde::Serialize;
 use sluice_engine::rows::{Page, Scope};
 use sluice_engine::{AdminResult, AppHandle, SEARCHED_FLOWS_MAX};
 use sluice_flow::id::AppId;
+use sluice_http::Mount;
 
 use super::Console;
 use super::parts::number;
@@ -36,6 +37,7 @@ struct Hit {
 /// A search in progress.
 struct Search<'q> {
     text: &'q str,
+    mount: &'q Mount,
     hits: Vec<Hit>,
     apps_left: usize,
     flows_left: usize,
@@ -51,8 +53,13 @@ pub(super) async fn find(
         console.engine.list_apps(&visitor.actor, Page { after: None, limit: 1 }).await?;
         return Ok(reply::json(Kind::Shown, &[(); 0]));
     };
-    let mut search =
-        Search { text, hits: Vec::new(), apps_left: APPS_MAX, flows_left: SEARCHED_FLOWS_MAX };
+    let mut search = Search {
+        text,
+        mount: &console.mount,
+        hits: Vec::new(),
+        apps_left: APPS_MAX,
+        flows_left: SEARCHED_FLOWS_MAX,
+    };
     let own: Option<AppId> = query.get("app").and_then(|app| app.parse().ok());
     if let Some(own) = own {
         search.add(&[console.engine.app(&visitor.actor, Scope::Read, own).await?]).await?;
@@ -75,7 +82,7 @@ pub(super) async fn find(
             "A search covers up to {APPS_MAX} apps and {} flows, and shows {FLOWS_MAX}. Type more, or search in an app.",
             number(SEARCHED_FLOWS_MAX as u64)
         ),
-        address: "/console/settings/apps".to_owned(),
+        address: console.mount.address("/console/settings/apps"),
     });
     Ok(reply::json(Kind::Shown, &search.hits))
 }
@@ -101,7 +108,7 @@ impl Search<'_> {
                     Some(question) => format!("{} · {question}", app.row.name),
                     None => app.row.name.clone(),
                 };
-                let address = format!("/console/flows/{}", flow.flow_id);
+                let address = self.mount.address(&format!("/console/flows/{}", flow.flow_id));
                 self.hits.push(Hit { name: flow.name.clone(), hint, address });
             }
         }

@@ -96,6 +96,7 @@ pub(crate) const GROUPS: &[Group] = &[
             page!("installing"),
             page!("running"),
             page!("operating"),
+            page!("proxies"),
             page!("email"),
             page!("backup"),
             page!("moving"),

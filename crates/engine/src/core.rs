@@ -66,6 +66,8 @@ pub(crate) struct Core {
     pub(crate) environment_token: Option<[u8; 32]>,
     /// Without a trailing slash.
     pub(crate) public_url: String,
+    /// Where the console is; the public URL, unless the administration has a separate address.
+    pub(crate) admin_url: String,
     pub(crate) body_bytes_max: usize,
     /// The last readiness check ([`crate::readiness`]), and when it was.
     pub(crate) last_check: Mutex<Option<(Instant, Result<(), NotReady>)>>,

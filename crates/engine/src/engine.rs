@@ -92,13 +92,12 @@ impl Engine {
         // Read before anything is loaded, so that no change in between is missed.
         let position = store.changes(FeedPosition::END).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
-        let usages = Usages::new(options.rates);
         let definitions = Definitions::new();
         let registry = Registry::new(
             Arc::clone(&store),
             Arc::clone(&clock),
             verifying.clone(),
-            usages,
+            Usages::new(options.rates),
             definitions.clone(),
         );
         let lost = watch::Sender::new(false);
@@ -120,6 +119,7 @@ impl Engine {
         });
         let publishes = options.sink.as_ref().map(publishes_of);
         let visits = VisitCounts::new(Arc::clone(&store), Arc::clone(&metrics), lost.clone());
+        let public_url = options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned());
         let core = Arc::new(Core {
             store,
             clock,
@@ -142,7 +142,8 @@ impl Engine {
             stop: Arc::default(),
             environment_token: options.admin_token.as_deref().map(hash_of),
             body_bytes_max: options.body_bytes_max.unwrap_or(BODY_BYTES_DEFAULT),
-            public_url: options.public_url.unwrap_or_else(|| PUBLIC_URL_DEFAULT.to_owned()),
+            admin_url: options.admin_url.unwrap_or_else(|| public_url.clone()),
+            public_url,
             last_check: Default::default(),
             lost,
         });
@@ -168,6 +169,18 @@ impl Engine {
     /// The URL at which people reach this service; without a trailing slash.
     pub fn public_url(&self) -> &str {
         &self.core.public_url
+    }
+
+    /// The URL at which users reach the console and the admin API; without a trailing slash.
+    pub fn admin_url(&self) -> &str {
+        &self.core.admin_url
+    }
+
+    /// The path of both URLs, without a trailing slash; empty at the root of a host.
+    pub fn public_path(&self) -> &str {
+        let url = self.public_url();
+        let host_at = url.find("://").map_or(0, |at| at + "://".len());
+        url[host_at..].find('/').map_or("", |at| &url[host_at + at..])
     }
 
     pub fn metrics(&self) -> &Metrics {

@@ -20,7 +20,7 @@ impl<'f> Frame<'f> {
 
     /// What the design adds to the style of the page; `None` if nothing.
     pub(super) fn design_style(&self) -> Option<String> {
-        self.branding().map(style).filter(|style| !style.is_empty())
+        self.branding().map(|it| style(it, self.public_path)).filter(|style| !style.is_empty())
     }
 
     /// The colour scheme of the page; `None` is that of the device. An address, for example of an
@@ -89,7 +89,7 @@ impl<'f> Frame<'f> {
     }
 }
 
-fn style(branding: &Branding) -> String {
+fn style(branding: &Branding, public_path: &str) -> String {
     let Palette { accent, background, link } = branding.palette;
     let mut root = String::new();
     if let Some((color, on)) = accent {
@@ -117,7 +117,7 @@ fn style(branding: &Branding) -> String {
         style.push_str(&format!("{supports}{{:root{{{schemes}}}}}"));
     }
     if let Some(image) = branding.design.background_image() {
-        style.push_str(&background_image(image));
+        style.push_str(&background_image(image, public_path));
     }
     if let Some(stack) = stack(branding.design.font()) {
         style.push_str(&format!("body{{font-family:{stack}}}"));
@@ -126,10 +126,10 @@ fn style(branding: &Branding) -> String {
 }
 
 /// An image behind a panel with the page. An embedded page is transparent.
-fn background_image(image: AssetId) -> String {
+fn background_image(image: AssetId, public_path: &str) -> String {
     let page = "body:not([data-embed])";
     format!(
-        "{page}{{background:var(--ground) url(/a/{image}) center/cover fixed}}\
+        "{page}{{background:var(--ground) url({public_path}/a/{image}) center/cover fixed}}\
          {page} main{{inline-size:auto;margin:.75rem;border-radius:var(--round);background:var(--ground)}}\
          @media (min-width:48rem){{{page} main{{inline-size:100%;margin:2.5rem auto;padding-inline:2.5rem}}}}"
     )

@@ -145,8 +145,9 @@ pub fn failed(_: Failure) -> Response {
     let (words, parameters, request) =
         (Words::for_language("en"), Parameters::default(), HeaderMap::new());
     let language = words.language;
-    Frame { words, language, parameters: &parameters, request: &request, flow: None, preview: None }
-        .failed()
+    let (flow, preview, public_path) = (None, None, "");
+    let parameters = &parameters;
+    Frame { words, language, parameters, request: &request, flow, preview, public_path }.failed()
 }
 
 fn head_of(request: Request) -> Parts {

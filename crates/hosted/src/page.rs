@@ -32,6 +32,8 @@ pub(super) struct Frame<'f> {
     pub(super) flow: Option<&'f HostedFlow>,
     /// Set if the page is an author's preview.
     pub(super) preview: Option<&'f PreviewContext>,
+    /// The path of the public URL, for addresses in style sheets.
+    pub(super) public_path: &'f str,
 }
 
 /// A page for an author: a preview in the console, which stores nothing, or a test.

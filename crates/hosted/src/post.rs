@@ -282,7 +282,7 @@ impl SentForm<'_> {
 
     fn submission<'r>(&'r self, reading: &ParsedForm<'r>) -> Submission<'r> {
         let page = Page {
-            path: Some(format!("/f/{}", self.visit.flow.flow_id).into()),
+            path: Some(format!("{}/f/{}", self.visit.public_path, self.visit.flow.flow_id).into()),
             referrer: self.form.get("referrer").map(Cow::from),
             search: Some(self.visit.search().into()),
         };

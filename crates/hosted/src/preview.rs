@@ -42,7 +42,7 @@ impl Preview for Previews {
             let is_sent = request.method() == Method::POST;
             let (head, body) = request.into_parts();
             let ending = query::first(head.uri.query(), "ending").map(|id| id.to_string());
-            let visit = Visit::preview(previewed.flow, &address, head);
+            let visit = Visit::preview(&hosted.engine, previewed.flow, &address, head);
             match (is_sent, ending) {
                 (true, _) => post::preview(&hosted, &visit, body).await,
                 (false, Some(ending)) => ended(&visit, &ending),

@@ -34,7 +34,7 @@ pub(super) async fn page(State(hosted): State<Arc<Hosted>>, request: Request) ->
             return bare_page(&head.headers, |frame| frame.failed());
         }
     };
-    let visit = Visit::test(tested.flow.clone(), &address, head);
+    let visit = Visit::test(&hosted.engine, tested.flow.clone(), &address, head);
     if is_sent { post::test(&hosted, &visit, &tested, body, peer).await } else { shown(&visit) }
 }
 
@@ -44,5 +44,6 @@ fn bare_page(request: &HeaderMap, page: impl Fn(Frame<'_>) -> Response) -> Respo
     let languages = parameters.languages(text(request, http::header::ACCEPT_LANGUAGE));
     let words = Words::for_reader(&languages);
     let language = words.language;
-    page(Frame { words, language, parameters: &parameters, request, flow: None, preview: None })
+    let (parameters, flow, preview, public_path) = (&parameters, None, None, "");
+    page(Frame { words, language, parameters, request, flow, preview, public_path })
 }

@@ -107,5 +107,6 @@ fn framed(
         None => Words::for_reader(&languages),
     };
     let language = words.language;
-    page(Frame { words, language, parameters: &parameters, request, flow: None, preview: None })
+    let (parameters, flow, preview, public_path) = (&parameters, None, None, "");
+    page(Frame { words, language, parameters, request, flow, preview, public_path })
 }

@@ -39,6 +39,8 @@ pub(super) struct Visit {
     pub(super) is_scripted: bool,
     pub(super) headers: HeaderMap,
     pub(super) preview: Option<PreviewContext>,
+    /// The path of the public URL.
+    pub(super) public_path: Box<str>,
     /// Whether the address has an invitation of this flow ([`Visit::find_invitation`]).
     is_invited: bool,
 }
@@ -78,6 +80,7 @@ impl Visit {
                     request: &head.headers,
                     flow: None,
                     preview: None,
+                    public_path: "",
                 };
                 return Err(VisitRefused::Page(match outcome {
                     Err(error) => {
@@ -103,6 +106,7 @@ impl Visit {
             is_scripted,
             headers,
             preview: None,
+            public_path: engine.public_path().into(),
             is_invited: false,
         };
         match entry.app() {
@@ -116,7 +120,7 @@ impl Visit {
 
     /// An author's preview of a flow. Only the address sets the language: the language of the
     /// author's browser is not what they want to preview.
-    pub(super) fn preview(flow: HostedFlow, address: &str, head: Parts) -> Self {
+    pub(super) fn preview(engine: &Engine, flow: HostedFlow, address: &str, head: Parts) -> Self {
         let query = head.uri.query();
         let parameters = Parameters::read(query, false);
         let languages = parameters.languages(None);
@@ -126,14 +130,23 @@ impl Visit {
         let preview = Some(PreviewContext { address, question, is_test: false });
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
-        let (bearer, is_invited) = (None, false);
-        Self { flow, parameters, languages, bearer, is_scripted, headers, preview, is_invited }
+        Self {
+            flow,
+            parameters,
+            languages,
+            bearer: None,
+            is_scripted,
+            headers,
+            preview,
+            public_path: engine.public_path().into(),
+            is_invited: false,
+        }
     }
 
     /// The page of a test link at this address, in the language of its reader.
-    pub(super) fn test(flow: HostedFlow, address: &str, head: Parts) -> Self {
+    pub(super) fn test(engine: &Engine, flow: HostedFlow, address: &str, head: Parts) -> Self {
         let accepted = text(&head.headers, ACCEPT_LANGUAGE).map(str::to_owned);
-        let mut visit = Self::preview(flow, address, head);
+        let mut visit = Self::preview(engine, flow, address, head);
         visit.languages = visit.parameters.languages(accepted.as_deref());
         if let Some(preview) = &mut visit.preview {
             preview.is_test = true;
@@ -167,6 +180,7 @@ impl Visit {
             request: &self.headers,
             flow: Some(&self.flow),
             preview: self.preview.as_ref(),
+            public_path: &self.public_path,
         }
     }
 

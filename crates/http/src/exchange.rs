@@ -28,7 +28,7 @@ use crate::request_id::{self, X_REQUEST_ID};
 use crate::upload::{self, Deadline};
 
 /// The route name for requests that match no route.
-const NO_ROUTE: &str = "(none)";
+pub const NO_ROUTE: &str = "(none)";
 
 /// One year, for this host only: subdomains are not ours to decide about.
 const HTTPS_ONLY: &str = "max-age=31536000";

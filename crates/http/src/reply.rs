@@ -44,6 +44,8 @@ pub enum Refusal {
     VisitUnread,
     MetricsTokenInvalid,
     RouteNotFound,
+    /// The path of the public URL is missing.
+    OutsidePath,
     MethodNotAllowed,
     StoreDown,
     NotReady,
@@ -93,7 +95,8 @@ impl Refusal {
             Self::FlowNotFound
             | Self::FlowNotPublished
             | Self::FlowVersionNotFound
-            | Self::RouteNotFound => StatusCode::NOT_FOUND,
+            | Self::RouteNotFound
+            | Self::OutsidePath => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::StoreDown
@@ -129,7 +132,7 @@ impl Refusal {
             Self::VisitTooLarge => ("payload_too_large", "Payload too large"),
             Self::VisitUnread => ("body_unreadable", "Body unreadable"),
             Self::MetricsTokenInvalid => ("metrics_token_invalid", "Metrics token invalid"),
-            Self::RouteNotFound => ("route_not_found", "Not found"),
+            Self::RouteNotFound | Self::OutsidePath => ("route_not_found", "Not found"),
             Self::MethodNotAllowed => ("method_not_allowed", "Method not allowed"),
             Self::StoreDown => ("store_unavailable", "Service unavailable"),
             Self::NotReady => ("not_ready", "Not ready"),
@@ -174,6 +177,10 @@ impl Refusal {
                 "Send Authorization: Bearer with the token that the server has in SLUICE_METRICS_TOKEN."
             }
             Self::RouteNotFound => "There is nothing at this path.",
+            Self::OutsidePath => {
+                "There is nothing at this path: the public URL of this server has a path, and \
+                 everything is below it. A proxy must pass the path on unchanged."
+            }
             Self::MethodNotAllowed => {
                 "This path does not take this method; the Allow header lists those it takes."
             }

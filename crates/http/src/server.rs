@@ -4,7 +4,8 @@
 //! connection indefinitely. Here every phase has a timeout: the first bytes ([`GuardedIo`]), the
 //! headers (hyper's timer), the body (read by the handler), and a reply that the client does not
 //! read ([`GuardedIo`] for the socket, [`Activity`] for HTTP/2 streams, which also closes idle
-//! connections). The number of connections per address is limited ([`Addresses`]).
+//! connections). The number of connections per address is limited ([`Addresses`]). A TLS handshake has
+//! the time of the first bytes, and its connection counts from its beginning.
 
 mod activity;
 mod addresses;
@@ -24,13 +25,12 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::Limits;
-use crate::Network;
+use crate::{Limits, Network, Tls};
 pub use activity::Interruptible;
 use activity::{Activity, CloseReason, TrackedService};
 use addresses::Addresses;
@@ -50,6 +50,11 @@ const STOP_GRACE: Duration = Duration::from_millis(500);
 const STREAMS_MAX: u32 = 100;
 /// How often a silent HTTP/2 peer is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
+
+/// The reply to a client that speaks HTTP on the TLS port.
+const PLAIN_HTTP_REPLY: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n\
+    This port speaks HTTPS: use an address that starts with https://\n";
 
 /// Bytes of a reply that the system takes before the earlier ones are on their way.
 #[cfg(target_os = "linux")]
@@ -77,33 +82,55 @@ pub trait Site: Send + Sync + 'static {
     fn stop(&self);
 }
 
+/// Where connections come from.
+#[derive(Debug)]
+pub struct Listener {
+    tcp: TcpListener,
+    tls: Option<Arc<Tls>>,
+}
+
+impl Listener {
+    pub fn new(tcp: TcpListener, tls: Option<Arc<Tls>>) -> Self {
+        Self { tcp, tls }
+    }
+}
+
+impl From<TcpListener> for Listener {
+    fn from(tcp: TcpListener) -> Self {
+        Self::new(tcp, None)
+    }
+}
+
 /// Serves until `shutdown` is ready; then finishes the requests in progress, within the drain
 /// timeout, and cuts off replies that are [`Interruptible`]. Networks that are `exempt` may open any number of connections.
 ///
 /// Never fails because of a client or for lack of file descriptors.
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     site: Arc<dyn Site>,
     limits: &Limits,
     exempt: &[Network],
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let server =
-        Server { builder: builder(limits), site, limits: *limits, stop: watch::Sender::new(false) };
+    let Listener { tcp: listener, tls } = listener.into();
+    let stop = watch::Sender::new(false);
+    let server = Server { builder: builder(limits), site, limits: *limits, stop };
+    let server = Arc::new(server);
+    let tls = tls.as_deref();
     let addresses = Addresses::new(limits.connections_per_address_max, exempt);
     let places = Arc::new(Semaphore::new(limits.connections_max));
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
-            accepted = next(&listener, &places) => server.begin(accepted, &addresses, &mut connections),
+            accepted = next(&listener, &places) => server.begin(accepted, tls, &addresses, &mut connections),
             Some(_) = connections.join_next() => {}
             () = &mut shutdown => break,
         }
     }
     for (stream, peer) in backlog(listener).take(BACKLOG_MAX) {
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { break };
-        server.begin((stream, peer, Some(place)), &addresses, &mut connections);
+        server.begin((stream, peer, Some(place)), tls, &addresses, &mut connections);
     }
     server.site.stop();
     tracing::info!(connections = connections.len(), "draining");
@@ -180,14 +207,23 @@ struct Server {
 
 impl Server {
     /// Serves a connection in a task, unless its address has too many.
-    fn begin(&self, accepted: Accepted, addresses: &Addresses, connections: &mut JoinSet<()>) {
+    fn begin(
+        self: &Arc<Self>,
+        accepted: Accepted,
+        tls: Option<&Tls>,
+        addresses: &Addresses,
+        connections: &mut JoinSet<()>,
+    ) {
         let (stream, peer, place) = accepted;
         let Some(admitted) = addresses.admit(peer) else {
             self.site.connection_refused();
             return;
         };
         set_up(&stream);
-        let connection = self.tcp_connection(stream, peer);
+        let connection = match tls {
+            None => self.tcp_connection(stream, peer),
+            Some(tls) => self.tls_connection(tls, stream, peer),
+        };
         connections.spawn(async move {
             connection.await;
             drop((place, admitted));
@@ -197,6 +233,31 @@ impl Server {
     /// Not generic, unlike what it calls, so that it is compiled in this crate.
     fn tcp_connection(&self, stream: TcpStream, peer: IpAddr) -> BoxFuture<'static, ()> {
         self.connection(stream, peer)
+    }
+
+    /// The same after a handshake, which has the time of the first bytes of a request.
+    fn tls_connection(
+        self: &Arc<Self>,
+        tls: &Tls,
+        mut stream: TcpStream,
+        peer: IpAddr,
+    ) -> BoxFuture<'static, ()> {
+        let (server, acceptor) = (Arc::clone(self), tls.acceptor());
+        let time = self.limits.header_read_timeout;
+        Box::pin(async move {
+            let handshake = async {
+                if is_plain_http(&stream).await {
+                    return stream.write_all(PLAIN_HTTP_REPLY).await.map(|()| None);
+                }
+                acceptor.accept(stream).await.map(Some)
+            };
+            match tokio::time::timeout(time, handshake).await {
+                Ok(Ok(Some(stream))) => server.connection(stream, peer).await,
+                Ok(Ok(None)) => tracing::debug!("a plain HTTP request to the TLS port"),
+                Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+                Err(_) => tracing::debug!("TLS handshake took too long"),
+            }
+        })
     }
 
     /// Serves one connection until it ends.
@@ -243,6 +304,12 @@ impl Server {
             }
         })
     }
+}
+
+/// Whether the client begins with a request instead of a handshake.
+async fn is_plain_http(stream: &TcpStream) -> bool {
+    let mut first = [0];
+    matches!(stream.peek(&mut first).await, Ok(1)) && first[0].is_ascii_uppercase()
 }
 
 /// Waits until the server stops, and on HTTP/1 for the grace of a request that may be on its way.

@@ -8,19 +8,21 @@ use sluice_flow::payload::Generation;
 use crate::args::SERVER_DEFAULT;
 use crate::demo::{Demo, FirstStart};
 
+/// The addresses of the listeners, with the path of the public URL where everything is below it.
+pub(crate) struct Addresses {
+    pub(crate) service: String,
+    /// Of the console and the admin API.
+    pub(crate) admin: String,
+    pub(crate) metrics: String,
+}
+
 /// The whole banner.
-pub(crate) fn banner(
-    address: SocketAddr,
-    metrics: SocketAddr,
-    stored_in: &str,
-    made: &FirstStart,
-) -> String {
-    let base = base_url(address);
+pub(crate) fn banner(addresses: &Addresses, stored_in: &str, made: &FirstStart) -> String {
+    let Addresses { service: base, admin, metrics } = addresses;
     let mut text = format!("Sluice listening on {base}\n");
-    text.push_str(&format!("  console      {base}/console\n"));
+    text.push_str(&format!("  console      {admin}/console\n"));
     text.push_str(&format!("  stored in    {stored_in}\n"));
-    text.push_str(&format!("  admin API    {base}/api/admin/v1 (documentation: {base}/docs)\n"));
-    let metrics = base_url(metrics);
+    text.push_str(&format!("  admin API    {admin}/api/admin/v1 (documentation: {admin}/docs)\n"));
     text.push_str(&format!("  health       {base}/readyz, metrics at {metrics}/metrics\n"));
     if let Some(token) = &made.token {
         text.push_str(&format!(
@@ -30,7 +32,7 @@ pub(crate) fn banner(
         ));
     }
     match &made.demo {
-        Some(demo) => text.push_str(&calls(&base, demo)),
+        Some(demo) => text.push_str(&calls(base, admin, demo)),
         None => text.push_str(
             "\nFind apps, keys and flows with `sluice app list` and `sluice flow list` \
              (they need SLUICE_TOKEN).\n",
@@ -40,11 +42,12 @@ pub(crate) fn banner(
 }
 
 /// The three calls of a client, ready to paste.
-fn calls(base: &str, demo: &Demo) -> String {
+fn calls(base: &str, admin: &str, demo: &Demo) -> String {
     let Demo { api_key, flow_id, flow_version_id } = demo;
     let api = format!("{base}/api/v1/{api_key}");
     let generation = Generation::LATEST.as_str();
-    let server = if base == SERVER_DEFAULT { String::new() } else { format!(" --server {base}") };
+    let is_default = admin == SERVER_DEFAULT;
+    let server = if is_default { String::new() } else { format!(" --server {admin}") };
     format!(
         "\nA demo app with one published survey is ready. Answer it in a browser:\n\
          \x20 {base}/f/{flow_id}\n\
@@ -70,13 +73,14 @@ fn calls(base: &str, demo: &Demo) -> String {
 }
 
 /// An address that clients can call: a wildcard address becomes loopback.
-pub(crate) fn base_url(address: SocketAddr) -> String {
+pub(crate) fn base_url(address: SocketAddr, is_tls: bool) -> String {
+    let scheme = if is_tls { "https" } else { "http" };
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
         ip => ip,
     };
-    format!("http://{}", SocketAddr::new(ip, address.port()))
+    format!("{scheme}://{}", SocketAddr::new(ip, address.port()))
 }
 
 #[cfg(test)]
@@ -91,8 +95,10 @@ mod tests {
             ("[::]:80", "http://[::1]:80"),
             ("192.0.2.1:9", "http://192.0.2.1:9"),
         ] {
-            let address = address.parse().unwrap();
-            let text = banner(address, address, "x", &FirstStart::default());
+            let service = base_url(address.parse().unwrap(), false);
+            let (admin, metrics) = (service.clone(), service.clone());
+            let addresses = Addresses { service, admin, metrics };
+            let text = banner(&addresses, "x", &FirstStart::default());
             assert_eq!(text.lines().next(), Some(format!("Sluice listening on {url}").as_str()));
         }
     }

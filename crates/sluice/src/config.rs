@@ -15,10 +15,11 @@ use sluice_engine::rate::{
     APP_BYTES_PER_DAY, APP_CALLS_PER_SECOND, BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX,
 };
 use sluice_flow::submission::BODY_BYTES_DEFAULT;
-use sluice_web::{ConsoleOptions, HostedOptions, Network, OutboundPolicy};
+use sluice_web::{ConsoleOptions, HostedOptions, Network, OutboundPolicy, TlsFiles};
 
 use crate::args::ServeArgs;
 use crate::backend::{CreatePolicy, StoreAddress};
+use crate::certificate;
 use crate::failure::Failure;
 use crate::logging::LogFormat;
 use crate::mail::{self, MailSettings};
@@ -27,8 +28,8 @@ use crate::nats::NatsSettings;
 use crate::number_setting::NumberSetting;
 use crate::sign_in;
 use crate::tuning::Tuning;
+use crate::web_addresses::WebAddresses;
 
-const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
 const DATA_DEFAULT: &str = "sluice-data";
 const DATABASE_FILE: &str = "sluice.db";
 /// Sluice at info; dependencies at warn.
@@ -123,6 +124,11 @@ pub(crate) struct Settings {
     pub(crate) body_bytes_max: usize,
     pub(crate) connections_max: usize,
     pub(crate) connections_per_address_max: usize,
+    /// The separate address of the console and the admin API, if set.
+    pub(crate) admin_listen: Option<String>,
+    /// Without a trailing slash.
+    pub(crate) admin_url: Option<String>,
+    pub(crate) tls: Option<TlsFiles>,
     /// The separate address of `/metrics`, if set.
     pub(crate) metrics_listen: Option<String>,
     pub(crate) metrics_token: Option<Secret>,
@@ -177,11 +183,11 @@ impl Settings {
         master_key: Option<String>,
     ) -> Result<Self, Failure> {
         let tuning = Tuning::resolve(&given, &file)?;
-        let public_url = given.public_url.clone().or(file.public_url.clone());
-        let public_url = public_url.map(checked_url).transpose()?;
+        let addresses = WebAddresses::resolve(&given, &file)?;
+        let tls = certificate::resolve(&given, &file)?;
         let mail = MailSettings::resolve(&given, &file, variable(mail::PASSWORD_VARIABLE))?;
         let nats = NatsSettings::resolve(&given, &file)?;
-        let console = sign_in::resolve(&given, &file, public_url.clone())?;
+        let console = sign_in::resolve(&given, &file, addresses.console_url())?;
         let not_tuned = Tuning::must_be_absent(&given, &file);
         let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
         let disk_reserve = given.disk_reserve.or(file.disk_reserve);
@@ -196,14 +202,13 @@ impl Settings {
             given.rate_per_app.or(file.rate_per_app),
             given.daily_bytes_per_app.or(file.daily_bytes_per_app),
         )?;
-        let listen = given.listen.or(file.listen).unwrap_or_else(|| LISTEN_DEFAULT.into());
-        mail::must_be_reachable(mail.as_ref(), public_url.as_deref(), &listen)?;
-        let metrics_listen = given.metrics_listen.or(file.metrics_listen);
+        let public_url = addresses.public_url;
+        mail::must_be_reachable(mail.as_ref(), public_url.as_deref(), &addresses.listen)?;
         let sends = given.hosted_sends_per_minute.or(file.hosted_sends_per_minute);
         let scrub_days = SCRUB_DAYS.resolve(given.scrub_days.or(file.scrub_days))? as u64;
         let drain_seconds = DRAIN_TIMEOUT.resolve(given.drain_timeout.or(file.drain_timeout))?;
         Ok(Self {
-            listen: listen_address(listen)?,
+            listen: addresses.listen,
             public_url,
             store,
             tuning,
@@ -213,7 +218,10 @@ impl Settings {
                 .resolve(given.max_connections.or(file.max_connections))?,
             connections_per_address_max: MAX_CONNECTIONS_PER_ADDRESS
                 .resolve(given.max_connections_per_address.or(file.max_connections_per_address))?,
-            metrics_listen: metrics_listen.map(listen_address).transpose()?,
+            admin_listen: addresses.admin_listen,
+            admin_url: addresses.admin_url,
+            tls,
+            metrics_listen: addresses.metrics_listen,
             metrics_token: None,
             drain_timeout: Duration::from_secs(drain_seconds as u64),
             rates,
@@ -234,19 +242,20 @@ impl Settings {
                 networks: networks("webhooks-allow", given.webhooks_allow.or(file.webhooks_allow))?,
                 plain_http: given.webhooks_allow_http.or(file.webhooks_allow_http).unwrap_or(false),
             },
-            hosted: HostedOptions {
-                sends_per_minute: count(&HOSTED_SENDS, sends)?,
-                trusted_proxies: networks(
-                    "trusted-proxies",
-                    given.trusted_proxies.or(file.trusted_proxies),
-                )?,
-            },
+            hosted: hosted_options(sends, given.trusted_proxies.or(file.trusted_proxies))?,
             mail,
             nats,
             hold_outbound: given.hold_outbound.or(file.hold_outbound).unwrap_or(false),
             console,
         })
     }
+}
+
+fn hosted_options(sends: Option<u64>, proxies: Option<String>) -> Result<HostedOptions, Failure> {
+    Ok(HostedOptions {
+        sends_per_minute: count(&HOSTED_SENDS, sends)?,
+        trusted_proxies: networks("trusted-proxies", proxies)?,
+    })
 }
 
 fn create_policy(create: Option<bool>) -> CreatePolicy {
@@ -381,35 +390,6 @@ fn nearest<'k>(word: &str, known: &'k [String]) -> Option<&'k String> {
     };
     let best = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
     (likeness(best) >= LIKENESS_MIN).then_some(best)
-}
-
-fn listen_address(text: String) -> Result<String, Failure> {
-    let fits = text
-        .rsplit_once(':')
-        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-    if fits {
-        return Ok(text);
-    }
-    Err(Failure::usage(
-        format!("the address to listen on is not ADDRESS:PORT: {text:?}"),
-        "write for example --listen 127.0.0.1:8080, or 0.0.0.0:8080 for all interfaces",
-    ))
-}
-
-fn checked_url(text: String) -> Result<String, Failure> {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let fits = |rest: &str| {
-        let plain =
-            |c: char| c.is_ascii_graphic() && !matches!(c, '?' | '#' | '"' | '<' | '>' | ' ');
-        !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(plain)
-    };
-    if rest.is_some_and(fits) {
-        return Ok(text.trim_end_matches('/').to_owned());
-    }
-    Err(Failure::usage(
-        format!("the public URL is not an http or https URL: {text:?}"),
-        "write for example --public-url https://feedback.example.com",
-    ))
 }
 
 fn admin_token(token: String) -> Result<Secret, Failure> {

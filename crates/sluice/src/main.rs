@@ -8,6 +8,7 @@
 mod args;
 mod backend;
 mod banner;
+mod certificate;
 mod client;
 mod command;
 mod config;
@@ -17,6 +18,7 @@ mod flow_file;
 #[cfg(test)]
 #[path = "../../../fuzz/targets/mod.rs"]
 mod fuzz_targets;
+mod listeners;
 mod logging;
 mod mail;
 mod master_key;
@@ -36,6 +38,7 @@ mod sign_in;
 mod signals;
 mod systemd;
 mod tuning;
+mod web_addresses;
 mod yaml;
 mod yaml_writer;
 

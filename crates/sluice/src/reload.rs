@@ -1,13 +1,18 @@
 //! SIGHUP: reads the configuration file again.
 //!
-//! Only the log filter takes effect in a running server: everything else is built into the parts of
-//! the server when it starts. A setting that has changed and needs a restart is named, so that no
+//! Only the log filter takes effect in a running server, and the certificate is loaded again:
+//! everything else is built into the parts of the server when it starts. A setting that has changed and needs a restart is named, so that no
 //! one takes it for applied. A file that cannot be read changes nothing.
 //!
 //! The same signal reports that the terminal of the process was closed. Then the server stops, as
 //! any other program in that terminal does.
 
+use std::sync::Arc;
+
+use sluice_web::Tls;
+
 use crate::args::ServeArgs;
+use crate::certificate;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::logging::LogFilter;
@@ -21,6 +26,7 @@ pub(crate) struct Reloading {
     pub(crate) given: ServeArgs,
     pub(crate) current: Settings,
     pub(crate) filter: LogFilter,
+    pub(crate) tls: Option<Arc<Tls>>,
 }
 
 impl Reloading {
@@ -33,6 +39,9 @@ impl Reloading {
                 tracing::info!("the terminal was closed");
                 signals::stop_this_process();
                 continue;
+            }
+            if let Some(tls) = &self.tls {
+                certificate::reload(tls);
             }
             if let Err(failure) = self.reload() {
                 tracing::error!(%failure, "the configuration was not reloaded; nothing was changed");
@@ -66,6 +75,7 @@ fn has_terminal() -> bool {
 fn changed_settings(old: &Settings, new: &Settings) -> Vec<&'static str> {
     let rates = |it: &Settings| (it.rates, it.rate_per_address, it.bytes_per_address);
     let connections = |it: &Settings| (it.connections_max, it.connections_per_address_max);
+    let admin = |it: &Settings| (it.admin_listen.clone(), it.admin_url.clone());
     let changed = [
         ("listen", old.listen != new.listen),
         ("public-url", old.public_url != new.public_url),
@@ -74,6 +84,8 @@ fn changed_settings(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("no-demo", old.demo != new.demo),
         ("body-limit", old.body_bytes_max != new.body_bytes_max),
         ("max-connections or max-connections-per-address", connections(old) != connections(new)),
+        ("admin-listen or admin-url", admin(old) != admin(new)),
+        ("tls-cert or tls-key", old.tls != new.tls),
         ("metrics-listen", old.metrics_listen != new.metrics_listen),
         ("drain-timeout", old.drain_timeout != new.drain_timeout),
         ("rate-per-…, bytes-per-address or daily-bytes-per-app", rates(old) != rates(new)),
@@ -115,6 +127,9 @@ mod tests {
             "max-connections = 7",
             "max-connections-per-address = 7",
             "metrics-listen = '127.0.0.1:2'",
+            "admin-listen = '127.0.0.1:3'",
+            "public-url = 'https://x.example'\nadmin-listen = '127.0.0.1:3'\nadmin-url = 'https://y.example'",
+            "tls-cert = 'a.pem'\ntls-key = 'b.pem'",
             "drain-timeout = 7",
             "rate-per-app = 7",
             "rate-per-address = 7",

@@ -1,8 +1,7 @@
 //! `sluice serve`: starts a server from its settings, and shuts it down in order.
 //!
 //! The port is bound before the store is opened, so that a second server on the same port exits
-//! before it changes anything; clients that connect in between wait in the listener's queue. A
-//! listener that systemd passes is used instead.
+//! before it changes anything; clients that connect in between wait in the listener's queue.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,18 +11,20 @@ use std::time::Duration;
 use sluice_engine::clock::{Clock, OFFSET_MAX, StoreClock, SystemClock};
 use sluice_engine::{Engine, Options, Store, StoreError, outbound};
 use sluice_web::{
-    App, AppOptions, KeyFetcher, Limits, MetricsAccess, MetricsSite, MetricsToken, Network,
-    WebhookClient,
+    App, AppOptions, KeyFetcher, Limits, Listener, MetricsAccess, MetricsSite, MetricsToken,
+    Network, Tls, WebhookClient,
 };
-use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use crate::args::ServeArgs;
 use crate::backend::StoreAddress;
-use crate::banner::{banner, base_url};
+use crate::banner::{Addresses, banner, base_url};
+use crate::certificate;
 use crate::command::outbound::held;
 use crate::config::Settings;
 use crate::demo;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
+use crate::listeners::{Bound, Listeners};
 use crate::mail::MailSettings;
 use crate::master_key;
 use crate::nats::NatsSettings;
@@ -43,50 +44,54 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
     let filter = logging::start(&settings.log, settings.log_format)?;
     let no_signals =
         |error: io::Error| Failure::new(format!("cannot listen for signals: {error}"), "");
-    let mut asked_to_stop = signals::listen().map_err(no_signals)?;
+    let asked_to_stop = signals::listen().map_err(no_signals)?;
     let hangups = signals::Hangups::listen().map_err(no_signals)?;
-    let reloading = Reloading { given, current: settings.clone(), filter };
+    let tls = settings.tls.clone().map(certificate::load).transpose()?;
+    let reloading = Reloading { given, current: settings.clone(), filter, tls: tls.clone() };
     tokio::spawn(reloading.run(hangups));
-    let (listener, address) = listen(&settings.listen).await?;
-    let metrics = match &settings.metrics_listen {
-        Some(listen) => Some(bind(listen).await?),
-        None => None,
-    };
-    let metrics_address = metrics.as_ref().map_or(address, |(_, address)| *address);
+    let listeners = Listeners::open(&settings).await?;
     let opening = backend::Opening { disk_reserve: settings.disk_reserve, create: settings.create };
     let store = backend::open(&settings.store, &settings.tuning, opening).await?;
-    let stored_in = settings.store.to_string();
     if let StoreAddress::Sqlite(_) = settings.store {
         settings.master_keys.prepare()?;
     }
     let held = held_note(&*store, &settings).await?;
-    let engine = start(store, &settings, address).await?;
+    let engine = start(store, &settings, &listeners).await?;
     must_open(&engine).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
+    let addresses = Addresses {
+        service: url_of(&settings, listeners.public.1, engine.public_path()),
+        admin: url_of(&settings, listeners.admin_address(), engine.public_path()),
+        metrics: match &listeners.metrics {
+            Some((_, address)) => base_url(*address, false),
+            None => url_of(&settings, listeners.metrics_address(), ""),
+        },
+    };
     // A closed stdout is no reason not to serve.
-    let _gone = output::print(&banner(address, metrics_address, &stored_in, &made));
+    let _gone = output::print(&banner(&addresses, &settings.store.to_string(), &made));
     held.into_iter().for_each(output::note);
-    tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "ready");
+    tracing::info!(address = %listeners.public.1, version = env!("CARGO_PKG_VERSION"), "ready");
     #[cfg(unix)]
     crate::open_files::raise(settings.connections_max);
+    serve(&engine, &settings, listeners, tls, asked_to_stop).await?;
+    close(&engine).await
+}
 
-    let limits = Limits {
-        body_bytes_max: settings.body_bytes_max,
-        connections_max: settings.connections_max,
-        connections_per_address_max: settings.connections_per_address_max,
-        drain_timeout: settings.drain_timeout,
-        calls_per_address: sluice_web::address_quota(settings.rate_per_address),
-        bytes_per_address: sluice_web::address_bytes_quota(settings.bytes_per_address),
-        ..Limits::default()
-    };
-    let stop = async {
-        tokio::select! {
-            _ = asked_to_stop.wait_for(|&asked| asked) => {}
-            () = engine.lost_track() => {}
-        }
-        systemd::notify(systemd::STOPPING);
-        engine.stop_sending(settings.drain_timeout.min(SENDING_DRAIN_MAX));
-    };
+/// The address of a listener with its scheme and the path of the public URL.
+fn url_of(settings: &Settings, address: SocketAddr, path: &str) -> String {
+    format!("{}{path}", base_url(address, settings.tls.is_some()))
+}
+
+/// Serves until the server is asked to stop, and finishes what is in progress.
+async fn serve(
+    engine: &Arc<Engine>,
+    settings: &Settings,
+    listeners: Listeners,
+    tls: Option<Arc<Tls>>,
+    mut asked_to_stop: watch::Receiver<bool>,
+) -> Result<(), Failure> {
+    let Listeners { public, admin, metrics } = listeners;
+    let limits = limits(settings);
     let token = settings.metrics_token.as_ref().map(|token| MetricsToken::new(&token.0));
     let options = AppOptions {
         limits,
@@ -94,20 +99,62 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
         console: settings.console.clone(),
         metrics: metrics_access(metrics.is_some(), token.as_ref()),
     };
-    let app = App::new(Arc::clone(&engine), options);
+    let app = App::new(Arc::clone(engine), options);
     let exempt = exempt(&settings.hosted.trusted_proxies);
-    let metrics_site = MetricsSite::new(Arc::clone(&engine), token, limits);
+    let metrics_site = MetricsSite::new(Arc::clone(engine), token, limits);
+    let stopping = watch::Sender::new(false);
+    let stop = async {
+        tokio::select! {
+            _ = asked_to_stop.wait_for(|&asked| asked) => {}
+            () = engine.lost_track() => {}
+        }
+        systemd::notify(systemd::STOPPING);
+        engine.stop_sending(settings.drain_timeout.min(SENDING_DRAIN_MAX));
+        stopping.send_replace(true);
+        std::future::pending::<()>().await;
+    };
+    let serve_one = |(listener, _): Bound, app: App| {
+        let listener = Listener::new(listener, tls.clone());
+        let mut stopping = stopping.subscribe();
+        let stopped = async move {
+            // An error means that the process ends.
+            let _ = stopping.wait_for(|&is_stopping| is_stopping).await;
+        };
+        sluice_web::serve(listener, Arc::new(app), &limits, &exempt, stopped)
+    };
+    let served = async {
+        match admin {
+            None => serve_one(public, app).await,
+            Some(admin) => {
+                let public = serve_one(public, app.public_part());
+                tokio::try_join!(public, serve_one(admin, app)).map(|_| ())
+            }
+        }
+    };
     systemd::notify(systemd::READY);
     tokio::select! {
-        served = sluice_web::serve(listener, Arc::new(app), &limits, &exempt, stop) => served.map_err(server_error)?,
-        served = serve_metrics(metrics, metrics_site, &limits) => served.map_err(server_error)?,
-        () = lost_for_long(&engine) => {}
-        () = systemd::watchdog(&engine) => {}
+        served = served => served.map_err(server_error),
+        () = stop => Ok(()),
+        served = serve_metrics(metrics, metrics_site, &limits) => served.map_err(server_error),
+        () = lost_for_long(engine) => Ok(()),
+        () = systemd::watchdog(engine) => Ok(()),
+        () = certificate::follow(engine, tls.as_deref()) => Ok(()),
     }
-    close(&engine).await
 }
 
-/// Who may read the metrics on the address of the service.
+fn limits(settings: &Settings) -> Limits {
+    Limits {
+        body_bytes_max: settings.body_bytes_max,
+        connections_max: settings.connections_max,
+        connections_per_address_max: settings.connections_per_address_max,
+        drain_timeout: settings.drain_timeout,
+        calls_per_address: sluice_web::address_quota(settings.rate_per_address),
+        bytes_per_address: sluice_web::address_bytes_quota(settings.bytes_per_address),
+        ..Limits::default()
+    }
+}
+
+/// Who may read the metrics on the address of the administration.
 fn metrics_access(has_own_address: bool, token: Option<&MetricsToken>) -> MetricsAccess {
     match token {
         _ if has_own_address => MetricsAccess::Disabled,
@@ -136,7 +183,7 @@ fn exempt(proxies: &[Network]) -> Vec<Network> {
 
 /// Serves metrics on a separate listener, if one is set, until the process ends.
 async fn serve_metrics(
-    metrics: Option<(TcpListener, SocketAddr)>,
+    metrics: Option<Bound>,
     site: MetricsSite,
     limits: &Limits,
 ) -> io::Result<()> {
@@ -144,59 +191,26 @@ async fn serve_metrics(
     sluice_web::serve(listener, Arc::new(site), limits, &exempt(&[]), std::future::pending()).await
 }
 
-/// The listener that systemd passed, or a new one.
-async fn listen(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
-    let Some(passed) = systemd::passed_listener()? else { return bind(listen).await };
-    let listener = TcpListener::from_std(passed).map_err(server_error)?;
-    let address = listener.local_addr().map_err(server_error)?;
-    tracing::info!(%address, "listening on the socket that systemd passed");
-    Ok((listener, address))
-}
-
-async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
-    let bound = async {
-        let listener = TcpListener::bind(listen).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    };
-    bound.await.map_err(|error| bind_error(listen, &error))
-}
-
-fn bind_error(listen: &str, error: &io::Error) -> Failure {
-    use io::ErrorKind;
-    match error.kind() {
-        ErrorKind::AddrInUse => Failure::new(
-            format!("{listen} is taken by another process"),
-            "stop it, or choose another port: sluice serve --listen 127.0.0.1:8081 \
-             (port 0 takes any free one)",
-        ),
-        ErrorKind::PermissionDenied => Failure::new(
-            format!("this user may not listen on {listen}"),
-            "choose a port above 1023, such as --listen 127.0.0.1:8080",
-        ),
-        ErrorKind::AddrNotAvailable => Failure::new(
-            format!("{listen} is not an address of this machine"),
-            "listen on 127.0.0.1, on 0.0.0.0 for all interfaces, or on an address it has",
-        ),
-        _ => Failure::new(
-            format!("cannot listen on {listen}: {error}"),
-            "write for example --listen 127.0.0.1:8080",
-        ),
-    }
-}
-
 async fn start(
     store: Arc<dyn Store>,
     settings: &Settings,
-    address: SocketAddr,
+    listeners: &Listeners,
 ) -> Result<Arc<Engine>, Failure> {
     let admin_token = settings.admin_token.as_ref().map(|token| token.0.clone());
-    let public_url = settings.public_url.clone().unwrap_or_else(|| base_url(address));
+    let own_url = |address| base_url(address, settings.tls.is_some());
+    let public_url = settings.public_url.clone().unwrap_or_else(|| own_url(listeners.public.1));
+    // Behind a proxy, the console is at the public URL unless it has a URL that the proxy knows.
+    let admin_url = match (&settings.admin_url, &settings.public_url) {
+        (Some(url), _) => Some(url.clone()),
+        (None, Some(_)) => None,
+        (None, None) => Some(own_url(listeners.admin_address())),
+    };
     let options = Options {
         admin_token,
         master_keys: Some(settings.master_keys.source()),
         key_source: Some(Arc::new(KeyFetcher::new(settings.jwks.clone()))),
         public_url: Some(public_url),
+        admin_url,
         body_bytes_max: Some(settings.body_bytes_max),
         rates: settings.rates,
         scrub_interval: settings.scrub_interval,

@@ -6,6 +6,7 @@
 //! exchange; everything else, including their rarer methods and forms, goes through the router.
 //! Both lead to the same handlers, so a request gets the same answer either way.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::pin;
@@ -27,14 +28,16 @@ use sluice_engine::{Engine, RouteMetrics};
 use sluice_hosted::{Hosted, HostedOptions, Previews};
 use sluice_http::access::key_and_rest;
 use sluice_http::client::{Peer, Proxies};
-use sluice_http::exchange::{Exchange, Route, StartedExchange};
+use sluice_http::exchange::{Exchange, NO_ROUTE, Route, StartedExchange};
 use sluice_http::rate::AddressLimit;
 use sluice_http::server::Site;
-use sluice_http::{Limits, reply};
+use sluice_http::{Limits, Mount, Network, reply};
 use tower::{BoxError, Service};
 
 use crate::health;
 use crate::health::MetricsAccess;
+
+type Answer = BoxFuture<'static, Result<Response, Infallible>>;
 
 /// The settings of an [`App`].
 #[derive(Debug, Default)]
@@ -49,6 +52,8 @@ pub struct AppOptions {
 #[derive(Clone)]
 pub struct App {
     inner: Arc<Inner>,
+    /// Whether this handle serves only what is not for the administration.
+    is_public_part: bool,
     /// The peer address of the connection that this handle serves.
     peer: Option<IpAddr>,
 }
@@ -65,6 +70,37 @@ struct Inner {
     snapshot_route: RouteMetrics,
     console: Arc<Console>,
     router: Router,
+    /// What respondents, their apps and readers of reports need.
+    public_router: Router,
+    /// Where the service is, if not at the root of its host.
+    mount: Option<Mount>,
+}
+
+impl Inner {
+    /// The reply of the router.
+    fn routed(self: &Arc<Self>, is_public_part: bool, request: Request<Body>) -> Answer {
+        let router = if is_public_part { &self.public_router } else { &self.router };
+        let reply = router.clone().call(request);
+        if self.mount.is_none() {
+            return Box::pin(reply);
+        }
+        let inner = Arc::clone(self);
+        Box::pin(async move {
+            let reply = reply.await?;
+            Ok(match &inner.mount {
+                Some(mount) => mount.leave(reply).await,
+                None => reply,
+            })
+        })
+    }
+
+    /// The reply to a request that is not below the path of the service.
+    fn outside(&self, request: &Request<Body>) -> Answer {
+        let begun = StartedExchange::from_request(request);
+        let route = Route::Template(Cow::Borrowed(NO_ROUTE));
+        let reply = Ok(reply::Refusal::OutsidePath.reply());
+        Box::pin(std::future::ready(Ok(self.reads_exchange.finish(begun, route, reply))))
+    }
 }
 
 impl std::fmt::Debug for App {
@@ -89,18 +125,12 @@ impl App {
         let reads = Arc::new(reads);
         let transport = Transport::new(Arc::clone(&engine), limits, Arc::clone(&addresses));
         let transport = Arc::new(transport);
-        let documents = Router::new()
+        let public_documents = Router::new()
             .merge(public::router(Arc::clone(&reads)))
             .merge(visits::router(Arc::clone(&reads)))
-            .merge(health::router(Arc::clone(&engine), &metrics))
-            .merge(openapi::router())
-            .merge(sluice_docs::router(&reference(engine.public_url())))
-            .nest(
-                sluice_admin::BASE,
-                sluice_admin::router(Arc::clone(&engine), Proxies(proxies.clone())),
-            )
-            .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
-            .layer(reads_exchange.clone());
+            .merge(health::router(Arc::clone(&engine)));
+        let documents =
+            public_documents.clone().merge(admin_documents(&engine, &metrics, &proxies));
         let calls = trpc::router(Arc::clone(&transport)).layer(trpc_exchange.clone());
         let pages = Arc::new(Hosted::new(Arc::clone(&engine), limits, hosted, addresses));
         let previews = Arc::new(Previews(Arc::clone(&pages)));
@@ -112,11 +142,18 @@ impl App {
             );
         let console = Console::new(Arc::clone(&engine), console, proxies, previews);
         let console = Arc::new(console);
-        let console_routes = sluice_console::router(Arc::clone(&console)).layer(
-            Exchange::new(Arc::clone(&engine), sluice_console::failed)
-                .with_timeout(limits.request_timeout),
-        );
-        let router = documents.merge(calls).merge(pages).merge(console_routes);
+        let console_exchange = Exchange::new(Arc::clone(&engine), sluice_console::failed)
+            .with_timeout(limits.request_timeout);
+        let whole_console = sluice_console::router(Arc::clone(&console));
+        let reports = sluice_console::report_router(Arc::clone(&console));
+        let shared = calls.merge(pages);
+        let router = exchanged(documents, &reads_exchange)
+            .merge(shared.clone())
+            .merge(whole_console.layer(console_exchange.clone()));
+        let public_router = exchanged(public_documents, &reads_exchange)
+            .merge(shared)
+            .merge(reports.layer(console_exchange));
+        let mount = Some(Mount::new(engine.public_path())).filter(|mount| !mount.is_root());
         let inner = Inner {
             reads,
             transport,
@@ -127,8 +164,10 @@ impl App {
             snapshot_route: engine.metrics().route(public::VERSION),
             console,
             router,
+            public_router,
+            mount,
         };
-        Self { inner: Arc::new(inner), peer: None }
+        Self { inner: Arc::new(inner), is_public_part: false, peer: None }
     }
 
     /// Ends streams that last as long as their client stays connected, so that the server can stop.
@@ -138,12 +177,34 @@ impl App {
 
     /// A handle for a connection from this address.
     pub fn for_peer(&self, peer: IpAddr) -> Self {
-        Self { inner: Arc::clone(&self.inner), peer: Some(peer) }
+        Self { peer: Some(peer), ..self.clone() }
+    }
+
+    /// The same service without the console, the admin API, the documentation and the metrics, for
+    /// a listener whose clients must not reach them.
+    pub fn public_part(&self) -> Self {
+        Self { is_public_part: true, ..self.clone() }
     }
 }
 
-fn reference(public_url: &str) -> sluice_docs::Reference {
-    let page = openapi::reference(public_url);
+/// What only the administration needs: metrics, the admin API and the documentation.
+fn admin_documents(engine: &Arc<Engine>, metrics: &MetricsAccess, proxies: &[Network]) -> Router {
+    let admin = sluice_admin::router(Arc::clone(engine), Proxies(proxies.to_vec()));
+    Router::new()
+        .merge(health::metrics_if_allowed(engine, metrics))
+        .merge(openapi::router(engine.public_path()))
+        .merge(sluice_docs::router(&reference(engine)))
+        .nest(sluice_admin::BASE, admin)
+}
+
+fn exchanged(documents: Router, exchange: &Exchange) -> Router {
+    documents
+        .method_not_allowed_fallback(async || reply::Refusal::MethodNotAllowed.reply())
+        .layer(exchange.clone())
+}
+
+fn reference(engine: &Engine) -> sluice_docs::Reference {
+    let page = openapi::reference(engine.public_url(), engine.admin_url());
     sluice_docs::Reference { contents: page.contents, text: page.text }
 }
 
@@ -197,7 +258,7 @@ where
 {
     type Response = Response;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+    type Future = Answer;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -205,11 +266,17 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let mut request = request.map(Body::new);
+        if let Some(mount) = &self.inner.mount
+            && !mount.enter(&mut request)
+            && !health::PATHS.contains(&request.uri().path())
+        {
+            return self.inner.outside(&request);
+        }
         let Some(way) = FastRoute::recognise(request.method(), request.uri().path()) else {
             if let Some(peer) = self.peer {
                 request.extensions_mut().insert(Peer(peer));
             }
-            return Box::pin(self.inner.router.clone().call(request));
+            return self.inner.routed(self.is_public_part, request);
         };
         let begun = StartedExchange::from_request(&request);
         let (inner, peer) = (Arc::clone(&self.inner), self.peer);

@@ -26,13 +26,16 @@ use sluice_http::reply::{self, Refusal};
 use sluice_http::server::Site;
 use tower::Service;
 
+/// Served at the root of the host as well, for checks that do not go through a proxy.
+pub(crate) const PATHS: &[&str] = &["/livez", "/healthz", "/readyz", "/metrics"];
+
 const TEXT: &str = "text/plain; charset=utf-8";
 /// The older text format of Prometheus.
 const PLAIN_METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const OPEN_METRICS_TYPE: &str = "application/openmetrics-text";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Who may read `/metrics` on the public listener.
+/// Who may read `/metrics` on the listener of the administration.
 #[derive(Debug, Clone, Default)]
 pub enum MetricsAccess {
     #[default]
@@ -60,16 +63,21 @@ impl MetricsToken {
     }
 }
 
-pub(crate) fn router(engine: Arc<Engine>, access: &MetricsAccess) -> Router {
-    let router = Router::new()
+pub(crate) fn router(engine: Arc<Engine>) -> Router {
+    Router::new()
         .route("/livez", get(alive))
         .route("/healthz", get(alive))
         .route("/readyz", get(ready))
-        .with_state(Arc::clone(&engine));
+        .with_state(engine)
+}
+
+/// `/metrics`, for those who may read it.
+pub(crate) fn metrics_if_allowed(engine: &Arc<Engine>, access: &MetricsAccess) -> Router {
+    let engine = Arc::clone(engine);
     match access {
-        MetricsAccess::Public => router.merge(metrics_router(engine, None)),
-        MetricsAccess::Token(token) => router.merge(metrics_router(engine, Some(token.clone()))),
-        MetricsAccess::Disabled => router,
+        MetricsAccess::Public => metrics_router(engine, None),
+        MetricsAccess::Token(token) => metrics_router(engine, Some(token.clone())),
+        MetricsAccess::Disabled => Router::new(),
     }
 }
 

@@ -16,10 +16,10 @@ pub use sluice_hosted::HostedOptions;
 pub use sluice_http::rate::{
     ADDRESS_BYTES_PER_SECOND, ADDRESS_CALLS_PER_SECOND, address_bytes_quota, address_quota,
 };
-pub use sluice_http::server::{Site, serve};
+pub use sluice_http::server::{Listener, Site, serve};
 pub use sluice_http::{
-    KeyFetcher, Limits, Network, OutboundPolicy, Sender, SmtpTransport, WebhookClient,
-    client_builder,
+    KeyFetcher, Limits, Network, OutboundPolicy, Sender, SmtpTransport, Tls, TlsError, TlsFiles,
+    WebhookClient, client_builder,
 };
 #[cfg(feature = "nats")]
 pub use sluice_http::{NatsOptions, NatsSink};

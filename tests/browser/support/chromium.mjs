@@ -15,8 +15,9 @@ const FLAGS = [
 /** Several start at once, on a machine that compiles. */
 const START_MS_MAX = 120_000;
 
-export function launch() {
+/** `args` are further flags. */
+export function launch({ args = [] } = {}) {
   const executablePath = process.env.CHROMIUM ?? INSTALLED.find((path) => existsSync(path));
   if (!executablePath) throw new Error("no Chromium: install Debian's chromium-headless-shell, or set CHROMIUM to its path");
-  return chromium.launch({ executablePath, args: FLAGS, timeout: START_MS_MAX });
+  return chromium.launch({ executablePath, args: [...FLAGS, ...args], timeout: START_MS_MAX });
 }

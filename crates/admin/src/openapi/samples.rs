@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 /// The address of the server in the samples of the document, as in the guides.
 pub(super) const URL: &str = "https://feedback.example.com";
 
-/// Adds the samples to every operation, for a server at this address.
-pub(super) fn add_to(document: &mut Value, url: &str) {
-    let calls = call::all_of(document, url);
+/// Adds the samples to every operation, for a server at these addresses.
+pub(super) fn add_to(document: &mut Value, public_url: &str, admin_url: &str) {
+    let calls = call::all_of(document, public_url, admin_url);
     for call in calls {
         let samples = [
             ("Shell", "curl", curl::sample(&call)),

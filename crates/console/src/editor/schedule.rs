@@ -181,7 +181,7 @@ async fn stored_reply(console: &Console, visitor: &Visitor, flow: FlowId) -> Rep
     let stage = FlowStage::new(&state, console.engine.now()).or_full(closing.is_full());
     let (class, label) = (stage.class(), stage.label());
     let limits = limits::fields(&state, &closing, &LimitsForm::stored(&closing), &[]);
-    let limits = limits.into_string();
+    let limits = console.mount.markup(limits.into_string());
     let stored = SettingsValues::stored(&state);
     let values: BTreeMap<_, _> = stored.pairs().collect();
     let stage = json!({"class": class, "label": label});

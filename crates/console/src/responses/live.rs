@@ -104,6 +104,7 @@ impl Live {
         let columns = TableColumns::new(&self.history, &self.query);
         let events = rows?.into_iter().map(|row| {
             let markup = table::row(self.flow, &columns, &self.query, &row).into_string();
+            let markup = self.console.mount.markup(markup);
             let data = json!({"id": row.response_id, "row": markup});
             let id = row.response_id.to_string();
             Event::default().event("response").id(id).data(data.to_string())

@@ -266,13 +266,17 @@ async fn more(
     let list = ListPage::read(&opened, &history, &query, order).await?;
     let columns = TableColumns::new(&history, &query);
     let rows = list.page.rows.iter();
-    let rows: Vec<String> =
-        rows.map(|row| table::row(flow, &columns, &query, row).into_string()).collect();
+    let mount = &console.mount;
+    let rows: Vec<String> = rows
+        .map(|row| mount.markup(table::row(flow, &columns, &query, row).into_string()))
+        .collect();
     let next = list.page.next;
     let reply_body = json!({
         "rows": rows,
-        "next": next.map(|next| rows_address(flow, &query, next)),
-        "older": next.map(|next| query.with_position(ListPosition::After(next)).address(flow)),
+        "next": next.map(|next| mount.address(&rows_address(flow, &query, next))),
+        "older": next.map(|next| {
+            mount.address(&query.with_position(ListPosition::After(next)).address(flow))
+        }),
         "back": next.map(|next| next.made_at()),
     });
     Ok(reply::json(Kind::Shown, &reply_body))

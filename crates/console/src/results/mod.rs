@@ -51,6 +51,11 @@ use super::session::Visitor;
 use super::sidebar::Sidebar;
 use super::steps;
 
+/// The pages of reports, for readers with the link.
+pub(super) fn report_routes() -> Router<Arc<Console>> {
+    Router::new().route("/r/{secret}", get(shared::show).post(shared::unlock))
+}
+
 pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/flows/{flowId}/results", get(page))
@@ -67,7 +72,6 @@ pub(super) fn routes() -> Router<Arc<Console>> {
             post(reports::replace_link),
         )
         .route("/console/flows/{flowId}/results/reports/{reportId}/revoke", post(reports::revoke))
-        .route("/r/{secret}", get(shared::show).post(shared::unlock))
         .route("/console/flows/{flowId}/results/funnel", get(funnel::page))
         .route("/console/flows/{flowId}/results/funnel.svg", get(funnel::file))
 }

@@ -122,7 +122,7 @@ impl Core {
             _ => words.endpoint_failing,
         };
         let id = about.endpoint_id;
-        let url = format!("{}/console/apps/{app}/settings/webhooks/{id}", self.public_url);
+        let url = format!("{}/console/apps/{app}/settings/webhooks/{id}", self.admin_url);
         Letter {
             words,
             subject: fill(words.endpoint_subject, &[("name", name)]),

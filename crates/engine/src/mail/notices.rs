@@ -173,7 +173,7 @@ impl Core {
         new: &NewResponses,
         chosen: &Subscription,
     ) -> StoreResult<Letter> {
-        let (base, id, name) = (&self.public_url, flow.flow.flow_id, &flow.flow.name);
+        let (base, id, name) = (&self.admin_url, flow.flow.flow_id, &flow.flow.name);
         let words = Words::for_language(chosen.language.as_deref().unwrap_or("en"));
         let subject = words.notice_subject(new.count, name);
         let mut parts = Vec::new();

@@ -156,7 +156,7 @@ impl Core {
             words,
             subject: subject.to_owned(),
             parts: vec![
-                Part::Text(fill(text, &[("url", &self.public_url)])),
+                Part::Text(fill(text, &[("url", &self.admin_url)])),
                 Part::Button { label: words.set_password.to_owned(), url },
                 Part::Text(words.once.to_owned()),
             ],

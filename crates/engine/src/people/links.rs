@@ -29,7 +29,7 @@ pub struct LinkOf {
 impl Accounts<'_> {
     /// The URL of a link for setting a password.
     pub fn welcome_url(&self, secret: &Secret) -> String {
-        format!("{}/console/welcome#{}", self.core.public_url, secret.0)
+        format!("{}/console/welcome#{}", self.core.admin_url, secret.0)
     }
 
     /// The user of a link, if the link is valid.

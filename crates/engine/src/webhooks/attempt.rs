@@ -232,9 +232,7 @@ fn request(
             let events = attempt.0.iter().map(|item| &item.payload);
             batch::message(delivery.batch_id.as_deref(), events, now)
         }
-        false => {
-            (format.body)(payload, &core.public_url).map(|body| (payload.id.to_string(), body))
-        }
+        false => (format.body)(payload, &core.admin_url).map(|body| (payload.id.to_string(), body)),
     };
     let (id, body) = message.map_err(|error| error.to_string())?;
     let secrets = signing::secrets(&core.verifying.vault, endpoint, now)

@@ -25,6 +25,8 @@ pub(super) struct GuardedIo<T> {
     opening: Option<PrefaceCheck>,
     write_stall: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
+    /// The same for what is written, but still in the buffer of TLS.
+    unflushed: Option<Pin<Box<Sleep>>>,
 }
 
 /// The part of the preface not yet received, and the deadline for it.
@@ -59,6 +61,7 @@ impl<T> GuardedIo<T> {
             opening: Some(PrefaceCheck { awaited: PREFACE, is_preface: true, deadline, activity }),
             write_stall: limits.write_stall_timeout,
             stalled: None,
+            unflushed: None,
         }
     }
 
@@ -68,16 +71,25 @@ impl<T> GuardedIo<T> {
         context: &mut Context<'_>,
         result: Poll<io::Result<R>>,
     ) -> Poll<io::Result<R>> {
-        if result.is_ready() {
-            self.stalled = None;
-            return result;
-        }
-        let deadline = Instant::now() + self.write_stall;
-        let stalled =
-            self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        ready!(stalled.as_mut().poll(context));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        watch(&mut self.stalled, self.write_stall, context, result)
     }
+}
+
+/// Starts the timer when there is no progress, and stops it when there is.
+fn watch<R>(
+    timer: &mut Option<Pin<Box<Sleep>>>,
+    time: Duration,
+    context: &mut Context<'_>,
+    result: Poll<io::Result<R>>,
+) -> Poll<io::Result<R>> {
+    if result.is_ready() {
+        *timer = None;
+        return result;
+    }
+    let timer =
+        timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + time)));
+    ready!(timer.as_mut().poll(context));
+    Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for GuardedIo<T> {
@@ -127,10 +139,14 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for GuardedIo<T> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().io).poll_flush(context)
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.io).poll_flush(context);
+        watch(&mut this.unflushed, this.write_stall, context, result)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().io).poll_shutdown(context)
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.io).poll_shutdown(context);
+        watch(&mut this.unflushed, this.write_stall, context, result)
     }
 }

@@ -75,10 +75,28 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 
-    /// URL at which browsers reach this server, for personal links and the console [default: the
-    /// listen address]
+    /// URL at which browsers reach this server; with a path, everything is below it, and a proxy must
+    /// pass the path on [default: the listen address]
     #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
     pub(crate) public_url: Option<String>,
+
+    /// Separate address and port for the console, the admin API and the documentation; then the
+    /// listen address serves only what respondents and their apps need [default: the listen address]
+    #[arg(long, env = "SLUICE_ADMIN_LISTEN", value_name = "ADDRESS:PORT")]
+    pub(crate) admin_listen: Option<String>,
+
+    /// URL at which users reach the console, if not the public URL; needs --admin-listen
+    #[arg(long, env = "SLUICE_ADMIN_URL", value_name = "URL")]
+    pub(crate) admin_url: Option<String>,
+
+    /// Certificate to serve HTTPS with: a PEM file, the server's first, then its issuers [default:
+    /// none, plain HTTP]
+    #[arg(long, env = "SLUICE_TLS_CERT", value_name = "FILE")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate: a PEM file
+    #[arg(long, env = "SLUICE_TLS_KEY", value_name = "FILE")]
+    pub(crate) tls_key: Option<PathBuf>,
 
     /// Maximum number of database connections; one more listens for changes [default: 16]
     #[arg(long, env = "SLUICE_PG_CONNECTIONS", value_name = "COUNT", help_heading = PG)]
@@ -266,7 +284,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_MAX_CONNECTIONS_PER_ADDRESS", value_name = "COUNT")]
     pub(crate) max_connections_per_address: Option<u64>,
 
-    /// Separate address and port for /metrics [default: the listen address]
+    /// Separate address and port for /metrics, always plain HTTP [default: the admin address]
     #[arg(long, env = "SLUICE_METRICS_LISTEN", value_name = "ADDRESS:PORT")]
     pub(crate) metrics_listen: Option<String>,
 

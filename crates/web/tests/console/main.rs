@@ -18,6 +18,7 @@ mod frame;
 mod funnel;
 mod hooks;
 mod limits;
+mod listeners;
 mod lost_updates;
 mod mail;
 mod many_apps;

@@ -40,6 +40,8 @@ pub(crate) struct Site {
     pub(crate) faults: Arc<FaultyStore>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: App,
+    /// The path of the public URL.
+    pub(crate) path: &'static str,
     _folder: tempfile::TempDir,
 }
 
@@ -105,26 +107,32 @@ impl Site {
 
     /// A service with a mail server, and what that accepts.
     pub(crate) async fn with_mail() -> (Self, Arc<Inbox>) {
+        Self::with_mail_below("").await
+    }
+
+    /// The same below this path of its host.
+    pub(crate) async fn with_mail_below(path: &'static str) -> (Self, Arc<Inbox>) {
         let inbox = Arc::new(Inbox::default());
         let transport = Arc::clone(&inbox) as Arc<dyn Transport>;
         let mail = MailOptions { transport, per_minute: 1_000, interval: None };
         let console = ConsoleOptions { sign_ins_per_minute: 0, ..ConsoleOptions::default() };
-        (Self::with_options(console, Some(mail), false).await, inbox)
+        (Self::with_options(console, Some(mail), false, path).await, inbox)
     }
 
     /// A copy, which sends nothing.
     pub(crate) async fn held() -> Self {
-        Self::with_options(ConsoleOptions::default(), None, true).await
+        Self::with_options(ConsoleOptions::default(), None, true, "").await
     }
 
     pub(crate) async fn with(console: ConsoleOptions) -> Self {
-        Self::with_options(console, None, false).await
+        Self::with_options(console, None, false, "").await
     }
 
     async fn with_options(
         console: ConsoleOptions,
         mail: Option<MailOptions>,
         is_held: bool,
+        path: &'static str,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let faults = FaultyStore::new(crate::shop::either::open(folder.path()).await);
@@ -139,7 +147,7 @@ impl Site {
             admin_token: Some(ROOT.to_owned()),
             master_keys: Some(Arc::new(vec![MasterKey::random()])),
             key_source: Some(Arc::new(KeyFetcher::new(OutboundPolicy::default()))),
-            public_url: Some(ORIGIN.to_owned()),
+            public_url: Some(format!("{ORIGIN}{path}")),
             mail,
             webhook_sender: Some(Arc::new(crate::hooks::Receiver)),
             ..Options::default()
@@ -147,7 +155,7 @@ impl Site {
         let engine = Engine::start(store.clone(), clock.clone(), options).await.unwrap();
         let options = AppOptions { console, ..AppOptions::default() };
         let router = App::new(Arc::clone(&engine), options);
-        Self { engine, store, faults, clock, router, _folder: folder }
+        Self { engine, store, faults, clock, router, path, _folder: folder }
     }
 
     /// Sends a request unchanged.
@@ -172,8 +180,13 @@ impl Site {
     pub(crate) async fn with_token(&self, token: &str) -> Browser<'_> {
         let browser = self.browser();
         let reply = browser.post("/console/sign-in", &[("token", token)]).await;
-        assert_eq!(reply.to(), "/console");
+        assert_eq!(reply.to(), format!("{}/console", self.path));
         browser
+    }
+
+    /// The name of the session cookie.
+    fn session_cookie(&self) -> &'static str {
+        if self.path.is_empty() { "__Host-sluice" } else { "__Secure-sluice" }
     }
 
     /// A browser with every permission.
@@ -273,17 +286,20 @@ impl Browser<'_> {
 
     /// Starts a request as this browser sends it.
     pub(crate) fn request(&self, method: &str, path: &str) -> http::request::Builder {
-        let request = Request::builder().method(method).uri(path).header("host", HOST);
+        let address = format!("{}{path}", self.site.path);
+        let request = Request::builder().method(method).uri(address).header("host", HOST);
         let request = request.header("sec-fetch-site", "same-origin");
         match self.session() {
             session if session.is_empty() => request,
-            session => request.header("cookie", format!("__Host-sluice={session}")),
+            session => {
+                request.header("cookie", format!("{}={session}", self.site.session_cookie()))
+            }
         }
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
         let reply = self.site.raw(request).await;
-        if let Some(cookie) = reply.cookie("__Host-sluice") {
+        if let Some(cookie) = reply.cookie(self.site.session_cookie()) {
             cookie.clone_into(&mut self.cookie.lock().unwrap());
         }
         reply

@@ -7,6 +7,7 @@
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod support;
 
+mod below_path;
 mod branding;
 mod browser;
 mod consent;

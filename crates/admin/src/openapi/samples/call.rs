@@ -103,18 +103,20 @@ pub(super) fn id(name: &str) -> &'static str {
 }
 
 /// Every call of the document.
-pub(super) fn all_of(document: &Value, server: &str) -> Vec<Call> {
+pub(super) fn all_of(document: &Value, public_url: &str, admin_url: &str) -> Vec<Call> {
     let paths = document["paths"].as_object().into_iter().flatten();
     let calls = paths.flat_map(|(path, item)| {
         METHODS.iter().filter_map(move |&method| {
             let operation = item.get(method)?;
             let query = query_of(operation);
+            let is_admin = operation["security"][0].get("adminToken").is_some();
+            let server = if is_admin { admin_url } else { public_url };
             Some(Call {
                 id: operation["operationId"].as_str().unwrap_or_default().to_owned(),
                 path: path.clone(),
                 method: method.to_owned(),
                 server: server.trim_end_matches('/').to_owned(),
-                is_admin: operation["security"][0].get("adminToken").is_some(),
+                is_admin,
                 body: body_of(document, operation),
                 reply: reply_of(operation, &query),
                 query,

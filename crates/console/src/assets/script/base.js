@@ -5,6 +5,7 @@
 
 import { ask, follow, openPage } from "./dialogs.js";
 import "./shortcuts.js";
+import { siteAddress } from "./site.js";
 import { localTimes } from "./times.js";
 
 export { localTimes };
@@ -90,7 +91,7 @@ document.addEventListener("click", (event) => {
   }
   if (button.hasAttribute("data-theme-switch")) {
     const theme = themes[(themes.indexOf(shownTheme()) + 1) % themes.length];
-    document.cookie = `sluice_theme=${theme}; Path=/console; Max-Age=31536000; SameSite=Lax`;
+    document.cookie = `sluice_theme=${theme}; Path=${siteAddress("console")}; Max-Age=31536000; SameSite=Lax`;
     applyTheme(theme);
   }
 });

@@ -6,6 +6,7 @@
 
 import { announce, el } from "./editor/dom.js";
 import { fitting, send } from "./editor/images.js";
+import { siteAddress } from "./site.js";
 
 const REST_MS = 400;
 const RETRY_MS = 5000;
@@ -99,7 +100,7 @@ class Designer {
     if (!assetId) return void (chooser.value = "");
     own.querySelector("input[type=hidden]").value = assetId;
     own.querySelector(".logo-frame").hidden = false;
-    own.querySelector("img").src = `/a/${assetId}`;
+    own.querySelector("img").src = siteAddress(`a/${assetId}`);
     this.save();
   }
 

@@ -4,6 +4,7 @@
 
 import { showDialog } from "./dialogs.js";
 import { announce, el } from "./editor/dom.js";
+import { siteAddress } from "./site.js";
 
 const REST_MS = 150;
 
@@ -11,7 +12,7 @@ const clean = (text) => text.replace(/\s+/g, " ").trim();
 const hasAll = (text, words) => words.every((word) => text.toLowerCase().includes(word));
 
 /** The app of this page, whose flows are searched first. */
-const appOfPage = () => document.querySelector(".side nav a[href$='/settings']")?.pathname.match(/^\/console\/apps\/([^/]+)\/settings$/)?.[1] ?? "";
+const appOfPage = () => document.querySelector(".side nav a[href$='/settings']")?.pathname.match(/\/console\/apps\/([^/]+)\/settings$/)?.[1] ?? "";
 
 /** The pages that this page links to in its navigation. */
 function placesOfPage() {
@@ -67,7 +68,7 @@ export function openGo() {
     const text = input.value.trim();
     const mine = (turn += 1);
     if (!text) return;
-    const reply = await fetch(`/console/search?q=${encodeURIComponent(text)}&app=${appOfPage()}`, { redirect: "manual" }).catch(() => null);
+    const reply = await fetch(`${siteAddress("console/search")}?q=${encodeURIComponent(text)}&app=${appOfPage()}`, { redirect: "manual" }).catch(() => null);
     const hits = reply?.ok ? await reply.json().catch(() => []) : [];
     if (mine !== turn || !dialog.isConnected) return;
     draw(all(hits));

@@ -5,6 +5,7 @@
 
 import { localTimes } from "./base.js";
 import { countAgain } from "./response-table.js";
+import { siteAddress } from "./site.js";
 
 const announcer = document.getElementById("announcer");
 const list = document.querySelector(".responses[data-flow]");
@@ -228,7 +229,7 @@ async function follow(id) {
   // page that explains it, so if this page is still open, there is a download.
   for (let unknown = 0, isKnown = false; ; ) {
     await new Promise((done) => setTimeout(done, 300));
-    const reply = await fetch(`/console/exports/${id}`).catch(() => undefined);
+    const reply = await fetch(siteAddress(`console/exports/${id}`)).catch(() => undefined);
     if (!reply?.ok || reply.redirected) {
       unknown += 1;
       if (unknown === UNKNOWN_SAID && !isKnown) words.textContent = "Downloading…";

@@ -5,8 +5,9 @@
 //! another, and a visitor with permission sends the same, so that a mistyped address or form cannot
 //! pass for a refusal.
 
+mod below_path;
 mod line;
-mod source;
+pub(crate) mod source;
 mod table;
 mod world;
 

@@ -21,7 +21,7 @@ pub(super) fn routes() -> Vec<Route> {
     found
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let (folders, here): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
     let rust = here.into_iter().filter(|path| path.extension().is_some_and(|it| it == "rs"));

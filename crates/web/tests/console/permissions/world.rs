@@ -43,7 +43,12 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn new() -> Self {
-        let (site, _) = Site::with_mail().await;
+        Self::below("").await
+    }
+
+    /// The same below this path of its host.
+    pub(super) async fn below(path: &'static str) -> Self {
+        let (site, _) = Site::with_mail_below(path).await;
         let (own, other) = (site.app("Own").await, site.app("Other").await);
         let own = Fixture::open(&site, own, "Own").await;
         let other = Fixture::open(&site, other, "Other").await;
@@ -97,6 +102,30 @@ impl World {
             _ => request.header("origin", ORIGIN).body(Body::from(fixture.filled(line.body))),
         };
         self.send(request.unwrap()).await
+    }
+
+    /// The whole reply; of a stream that has no end, only its head.
+    pub(super) async fn reply(
+        &self,
+        request: http::Request<Body>,
+    ) -> (http::response::Parts, String) {
+        let (head, body) = self.site.router.clone().oneshot(request).await.unwrap().into_parts();
+        if head.headers.get("content-type").is_some_and(|it| it == "text/event-stream") {
+            return (head, String::new());
+        }
+        let bytes = body.collect().await.unwrap().to_bytes();
+        (head, String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The first part of a body that has no end, from when it names an event.
+    pub(super) async fn first_part(&self, request: http::Request<Body>) -> String {
+        let mut body = self.site.router.clone().oneshot(request).await.unwrap().into_body();
+        let mut text = String::new();
+        while !text.contains("event:") {
+            let frame = body.frame().await.unwrap().unwrap();
+            text.push_str(&String::from_utf8_lossy(frame.data_ref().unwrap()));
+        }
+        text
     }
 
     pub(super) async fn send(&self, request: http::Request<Body>) -> Outcome {

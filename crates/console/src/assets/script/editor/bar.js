@@ -4,6 +4,7 @@
  */
 
 import { openPage, toast } from "../dialogs.js";
+import { siteAddress } from "../site.js";
 import { announce, button, el } from "./dom.js";
 
 const SHORT = { saved: "Saved", changed: "Saving…", saving: "Saving…" };
@@ -46,7 +47,7 @@ export class Bar {
     const again = () => [button("Try again", () => (isDraft ? this.saving : this.schedule).save())];
     const actions = {
       offline: again, failed: again, refused: again,
-      "signed-out": () => [el("a", { className: "button small", href: "/console/sign-in", target: "_blank" }, "Sign in"), ...again()],
+      "signed-out": () => [el("a", { className: "button small", href: siteAddress("console/sign-in"), target: "_blank" }, "Sign in"), ...again()],
       conflict: () => [button("Keep mine", () => this.saving.keepMine()), button("Take theirs", () => this.saving.takeTheirs())],
     };
     this.place.hidden = !problem;

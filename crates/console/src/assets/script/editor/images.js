@@ -5,6 +5,7 @@
  * refuse as too large is scaled down here first.
  */
 
+import { siteAddress } from "../site.js";
 import { announce, button, el, field, pointer } from "./dom.js";
 import { typeIcon } from "./icons.js";
 
@@ -46,7 +47,7 @@ export function imageEditor(draft, path, { area, of, isSmall, context }) {
       path: [...path, "image", "alt"], hint: isSmall ? undefined : "What the image shows, for people who cannot see it. Leave it empty for decoration.",
     });
     return [
-      el("img", { src: `/a/${assetId}`, alt: "", className: "image-thumb" }),
+      el("img", { src: siteAddress(`a/${assetId}`), alt: "", className: "image-thumb" }),
       el("div", { className: "image-text" }, labelled,
         el("div", { className: "buttons" },
           button("Replace", () => input.click(), { aria: { label: `Replace the image of ${of}` }, data: { ...key("replace"), pointer: pointer([...path, "image", "assetId"]) } }),
@@ -147,10 +148,10 @@ export async function fitting(file) {
 }
 
 /** Sends a file with progress; resolves to the id of what was stored, or to a message. */
-export function send(address, file, progress) {
+export function send(to, file, progress) {
   return new Promise((done) => {
     const request = new XMLHttpRequest();
-    request.open("POST", address);
+    request.open("POST", to);
     request.setRequestHeader("Content-Type", file.type);
     request.responseType = "json";
     request.upload.onprogress = ({ loaded, total }) => progress(total > 0 ? loaded / total : 0);
@@ -159,7 +160,7 @@ export function send(address, file, progress) {
       const { response, responseURL, status } = request;
       if (response?.assetId || response?.message) return done(response);
       // A signed-out user is redirected to the sign-in page.
-      const isSignedOut = status === 401 || !responseURL.endsWith(address);
+      const isSignedOut = status === 401 || !responseURL.endsWith(to);
       done({ message: isSignedOut ? "You are signed out. Sign in again in another tab, then try again." : "The image could not be stored. Try again." });
     };
     request.send(file);
