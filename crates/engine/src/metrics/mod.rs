@@ -135,9 +135,6 @@ where
     family
 }
 
-/// For a metric that may be absent.
-type NoLabels = [(&'static str, &'static str); 0];
-
 /// All metrics of one process.
 #[derive(Debug)]
 pub struct Metrics {
@@ -151,8 +148,6 @@ pub struct Metrics {
     token_checks: Family<TokenLabel, Counter>,
     limited: Family<LimitLabel, Counter>,
     store: StoreMetrics,
-    /// Empty without TLS.
-    certificate_expiry: Family<NoLabels, Gauge>,
     ready: Gauge,
     pub(crate) queued: Gauge,
     queue_oldest: Gauge<f64, AtomicU64>,
@@ -257,8 +252,6 @@ impl Metrics {
         let damaged = add(to, "damaged", what);
         let ready = add(to, "ready", "Whether a submission could be stored now, as in /readyz");
         let store = StoreMetrics::new(to, status, has_disk, has_store_clock);
-        let what = "When the TLS certificate expires, in seconds since 1970";
-        let certificate_expiry = add(to, "tls_certificate_expiry_timestamp_seconds", what);
         let mut shared_names = Registry::default();
         shared_names.register_collector(Box::new(ProcessCollector::new()));
         Self {
@@ -270,7 +263,6 @@ impl Metrics {
             token_checks,
             limited,
             store,
-            certificate_expiry,
             ready,
             queued,
             queue_oldest,
@@ -397,7 +389,7 @@ impl Metrics {
 
     /// Records when the certificate in use expires.
     pub fn set_certificate_expiry(&self, expires_at: Timestamp) {
-        self.certificate_expiry.get_or_create(&[]).set(expires_at.as_millis() / 1_000);
+        self.http.set_certificate_expiry(expires_at);
     }
 
     pub(crate) fn set_clock_offset(&self, millis: i64) {

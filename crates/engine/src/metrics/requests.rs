@@ -10,7 +10,9 @@ use std::time::Duration;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use sluice_flow::time::Timestamp;
 
 use super::histogram::Histogram;
 use super::{CodeLabel, add, add_family};
@@ -44,7 +46,12 @@ pub(super) struct RequestMetrics {
     requests: Family<RequestLabel, Counter>,
     durations: Durations,
     refusals: Family<CodeLabel, Counter>,
+    /// Empty without TLS.
+    certificate_expiry: Family<NoLabels, Gauge>,
 }
+
+/// For a metric that may be absent.
+type NoLabels = [(&'static str, &'static str); 0];
 
 /// The metrics of one route, resolved once.
 #[derive(Debug)]
@@ -71,7 +78,14 @@ impl RequestMetrics {
         to.register("http_request_duration_seconds", what, durations.clone());
         let what = "Replies that refuse a request, by code";
         let first = CodeLabel { code: "internal_error" };
-        Self { requests, durations, refusals: add_family(to, "http_refusals", what, first) }
+        let refusals = add_family(to, "http_refusals", what, first);
+        let what = "When the TLS certificate expires, in seconds since 1970";
+        let certificate_expiry = add(to, "tls_certificate_expiry_timestamp_seconds", what);
+        Self { requests, durations, refusals, certificate_expiry }
+    }
+
+    pub(super) fn set_certificate_expiry(&self, expires_at: Timestamp) {
+        self.certificate_expiry.get_or_create(&[]).set(expires_at.as_millis() / 1_000);
     }
 
     pub(super) fn route(&self, route: &'static str) -> RouteMetrics {

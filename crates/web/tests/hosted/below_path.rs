@@ -11,9 +11,10 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use sluice_engine::rows::Scope;
-use sluice_engine::{Duplicates, FlowPatch, NewInvitation};
+use sluice_engine::{Duplicates, FlowPatch, NewInvitation, Options};
 use sluice_flow::design::DesignField;
 use sluice_flow::invitation::Invitee;
+use sluice_web::Limits;
 
 use crate::browser::{Browser, READ, attribute, one, published, stored};
 use crate::png::png;
@@ -21,6 +22,13 @@ use crate::support::{Reply, Site, actor, request};
 use crate::use_cases::UseCases as _;
 
 const PATH: &str = "/feedback";
+
+/// A service below the path.
+async fn below() -> Site {
+    let public_url = Some(format!("https://ask.example{PATH}"));
+    let options = Options { public_url, ..Options::default() };
+    Site::with_options(Limits::default(), options).await
+}
 
 async fn ask(site: &Site, method: &str, path: &str) -> Reply {
     site.send(request(method.parse().unwrap(), path, &[], Body::empty())).await
@@ -68,7 +76,7 @@ fn table(site: &Site, flow: &str, version: &str) -> Vec<(&'static str, String, u
 
 #[tokio::test]
 async fn everything_is_below_the_path_and_only_health_and_metrics_are_at_the_root_as_well() {
-    let site = Site::below(PATH).await;
+    let site = below().await;
     let (flow, version) = site.published().await;
     for (method, path, status) in table(&site, &flow.to_string(), &version.to_string()) {
         let below = ask(&site, method, &format!("{PATH}{path}")).await;
@@ -87,7 +95,7 @@ async fn everything_is_below_the_path_and_only_health_and_metrics_are_at_the_roo
 
 #[tokio::test]
 async fn pages_and_documents_name_only_addresses_below_the_path() {
-    let site = Site::below(PATH).await;
+    let site = below().await;
     let (flow, version) = site.published().await;
     for path in [
         format!("/f/{flow}"),
@@ -118,7 +126,7 @@ async fn pages_and_documents_name_only_addresses_below_the_path() {
 
 #[tokio::test]
 async fn a_background_image_is_below_the_path_and_the_policy_allows_its_style() {
-    let site = Site::below(PATH).await;
+    let site = below().await;
     let (flow, _) = site.published().await;
     let app = site.engine.app(&actor(), Scope::Write, site.app).await.unwrap();
     let image = app.upload_asset(png(40, 30, [9; 3]).into()).await.unwrap().asset.asset_id;
@@ -139,7 +147,7 @@ async fn a_background_image_is_below_the_path_and_the_policy_allows_its_style() 
 
 #[tokio::test]
 async fn a_form_is_answered_and_its_context_names_the_path_that_the_reader_saw() {
-    let site = Site::below(PATH).await;
+    let site = below().await;
     let question = json!({"id": "nps", "type": "nps", "prompt": "How?"});
     let flow = published(&site, one(question)).await;
     let address = format!("{PATH}/f/{flow}");
@@ -157,7 +165,7 @@ async fn a_form_is_answered_and_its_context_names_the_path_that_the_reader_saw()
 
 #[tokio::test]
 async fn links_in_replies_of_the_admin_api_start_with_the_public_url() {
-    let site = Site::below(PATH).await;
+    let site = below().await;
     let (flow, _) = site.published().await;
     let invitee = Invitee { user_id: Some("8".into()), email: None };
     let new = [NewInvitation { invitee, expires_at: None, line: None }];

@@ -49,18 +49,11 @@ impl Site {
         Self::with_rates(limits, Rates::default()).await
     }
 
-    /// A service below this path of `https://ask.example`.
-    pub(crate) async fn below(path: &str) -> Self {
-        let public_url = Some(format!("https://ask.example{path}"));
-        let options = Options { public_url, ..Options::default() };
-        Self::with_options(Limits::default(), options).await
-    }
-
     pub(crate) async fn with_rates(limits: Limits, rates: Rates) -> Self {
         Self::with_options(limits, Options { rates, ..Options::default() }).await
     }
 
-    async fn with_options(limits: Limits, options: Options) -> Self {
+    pub(crate) async fn with_options(limits: Limits, options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = either::open(folder.path()).await;
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
