@@ -10,7 +10,7 @@ import { HOST, startProxy } from "../clients/proxies.mjs";
 import { startServer } from "../clients/server.mjs";
 import { ADMIN_TOKEN } from "./support/console.mjs";
 import { launch } from "./support/chromium.mjs";
-import { until, WAIT_MS_MAX } from "./support/until.mjs";
+import { becomes, until, WAIT_MS_MAX } from "./support/until.mjs";
 
 const PATH = "/feedback";
 
@@ -72,9 +72,14 @@ test("sign in, publish, answer and read results below a path", async () => {
   await author.getByText("Version 1 is live.").waitFor();
 
   // The search of any page leads below the path.
+  const { name } = await node.admin("GET", `/flows/${flow}`);
+  await author.goto(`${publicUrl}/console/settings/apps`);
+  await author.locator("[data-theme-switch]").first().waitFor();
   await author.keyboard.press("Control+k");
-  await author.getByRole("combobox").fill("promoter");
-  await author.locator("#go-list li").filter({ hasText: "promoter" }).first().click();
+  const found = author.waitForResponse((reply) => reply.url().startsWith(`${publicUrl}/console/search?q=`));
+  await author.getByRole("combobox", { name: "Search flows and pages" }).fill(name);
+  assert.match(await (await found).text(), new RegExp(`"${PATH}/console/flows/${flow}"`));
+  await author.locator("#go-list li").filter({ hasText: name }).first().click();
   await author.waitForURL(`${publicUrl}/console/flows/${flow}/**`);
 
   // A live list of responses, while somebody answers.
@@ -98,11 +103,13 @@ test("sign in, publish, answer and read results below a path", async () => {
 
   // Results.
   await author.goto(`${publicUrl}/console/flows/${flow}/results`);
-  await author.getByText("How likely are you to recommend paths?").first().waitFor();
+  // One promoter is a score of 100.
+  await becomes(() => author.locator('main svg text[font-size="44"]').first().textContent(), "+100");
 
   // The documentation.
   await author.goto(`${publicUrl}/docs`);
-  await author.locator("nav a").first().waitFor();
+  await author.locator(`main a[href^="${PATH}/docs/"]`).first().click();
+  await author.waitForURL(`${publicUrl}/docs/*`);
 
   const paths = (await readFile(join(proxy.folder, "access.log"), "utf8")).match(/(?<="[A-Z]+ )\S+/g);
   assert.ok(paths.length > 50);

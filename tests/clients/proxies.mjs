@@ -118,6 +118,7 @@ export async function startProxy(kind, nodes, { path = "" } = {}) {
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (log += chunk));
   const ended = once(child, "exit");
   const proxy = new Proxy(kind, `https://${HOST}${path}`, { httpsPort, httpPort, ca, folder });
+  proxy.log = () => log;
   proxy.stop = async () => {
     proxy.agent.destroy();
     // HAProxy and nginx: quickly, without waiting for clients.

@@ -50,8 +50,11 @@ fn unusable(error: &TlsError) -> Failure {
         TlsError::NoCertificate(_) => {
             "--tls-cert names a PEM file with the server's certificate first, then its issuers"
         }
-        TlsError::NoKey(_) | TlsError::Unusable(..) => {
+        TlsError::NoKey(_) => {
             "--tls-key names a PEM file with the unencrypted private key (RSA, ECDSA or Ed25519)"
+        }
+        TlsError::Unusable(..) => {
+            "use a certificate of X.509 version 3, and an unencrypted key: RSA, ECDSA or Ed25519"
         }
         TlsError::Mismatch(_) => "use the key that the certificate was issued for",
     };
