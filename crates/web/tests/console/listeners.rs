@@ -114,7 +114,8 @@ async fn reaches(site: &Site, app: &App, template: &str) -> bool {
 fn counted(site: &Site, template: &str) -> u64 {
     let label = format!("route=\"{template}\"");
     let text = site.engine.metrics_text();
-    let lines = text.lines().filter(|line| line.contains(&label));
+    let requests = text.lines().filter(|line| line.starts_with("sluice_http_requests_total"));
+    let lines = requests.filter(|line| line.contains(&label));
     lines.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
 }
 
