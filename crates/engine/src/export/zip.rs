@@ -201,3 +201,77 @@ fn put_u32(out: &mut Vec<u8>, number: u32) {
 fn put_u64(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use flate2::read::DeflateDecoder;
+
+    use super::*;
+
+    fn u32_at(bytes: &[u8], at: usize) -> usize {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
+    }
+
+    #[test]
+    fn the_directory_leads_to_every_file() {
+        let (mut archive, mut out) = (Archive::default(), Vec::new());
+        archive.add("a.txt", b"first", &mut out).unwrap();
+        let mut file = archive.begin("b.txt", &mut out);
+        for _ in 0..1_000 {
+            archive.write(&mut file, b"line after line\n", &mut out).unwrap();
+        }
+        archive.end(file, &mut out).unwrap();
+        archive.finish(&mut out);
+        let mut entry = u32_at(&out, out.len() - 6);
+        for (name, bytes) in
+            [("a.txt", b"first".to_vec()), ("b.txt", b"line after line\n".repeat(1_000))]
+        {
+            let mut crc = Crc::new();
+            crc.update(&bytes);
+            assert_eq!(u32_at(&out, entry), DIRECTORY_ENTRY as usize);
+            assert_eq!(u32_at(&out, entry + 16), crc.sum() as usize);
+            assert_eq!(u32_at(&out, entry + 24), bytes.len());
+            assert_eq!(&out[entry + 46..entry + 46 + name.len()], name.as_bytes());
+            let (packed, begins_at) = (u32_at(&out, entry + 20), u32_at(&out, entry + 42));
+            assert_eq!(u32_at(&out, begins_at), LOCAL_HEADER as usize);
+            let start = begins_at + 30 + name.len();
+            let mut read = Vec::new();
+            DeflateDecoder::new(&out[start..start + packed]).read_to_end(&mut read).unwrap();
+            assert_eq!(read, bytes, "{name}");
+            assert_eq!(u32_at(&out, start + packed), SIZES as usize);
+            entry += 46 + name.len();
+        }
+        assert_eq!(u32_at(&out, entry), DIRECTORY_END as usize);
+    }
+
+    #[test]
+    fn what_does_not_fit_in_32_bits_is_stated_in_64() {
+        let long = Written {
+            name: "a",
+            begins_at: 5 << 32,
+            crc: 7,
+            packed_bytes: 1_000,
+            bytes: u64::from(u32::MAX),
+        };
+        assert!(long.is_long());
+        let mut entry = Vec::new();
+        long.list(&mut entry);
+        let sizes = [u32_at(&entry, 20), u32_at(&entry, 24), u32_at(&entry, 42)];
+        assert_eq!(sizes, [1_000, u32::MAX as usize, u32::MAX as usize]);
+        let mut extra = Vec::new();
+        put_u16s(&mut extra, &[1, 16]);
+        put_u64(&mut extra, u64::from(u32::MAX));
+        put_u64(&mut extra, 5 << 32);
+        assert_eq!(entry[47..], extra);
+        let (archive, mut out) = (Archive { at: 5 << 32, files: vec![long] }, Vec::new());
+        archive.finish(&mut out);
+        let end = &out[out.len() - 98..];
+        assert_eq!(u32_at(end, 0), LONG_DIRECTORY_END as usize);
+        assert_eq!(end[48..56], (5_u64 << 32).to_le_bytes());
+        assert_eq!(u32_at(end, 56), LONG_DIRECTORY_PLACE as usize);
+        assert_eq!(end[64..72], ((5_u64 << 32) + entry.len() as u64).to_le_bytes());
+        assert_eq!(u32_at(end, 76), DIRECTORY_END as usize);
+    }
+}
