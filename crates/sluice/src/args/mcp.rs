@@ -11,7 +11,7 @@ Serve tools for an assistant, over the Model Context Protocol on stdin and stdou
 
 The assistant starts this command itself: name it in the assistant's configuration. It can then write and check
 flows, publish them, and read results, as far as the scopes of the token allow. Give it a token of its own, with
-the scope read if it shall only read: `sluice token create --name assistant --scope read`. What respondents wrote is marked as
+the scope read if it should only read: `sluice token create --name assistant --scope read`. What respondents wrote is marked as
 untrusted text in every reply. docs/assistants.md shows the configuration of common assistants.",
     after_long_help = "\
 Examples:

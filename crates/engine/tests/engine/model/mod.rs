@@ -34,7 +34,7 @@ use shrinking::shrink;
 const SHORT_OPERATIONS: usize = 2_400;
 const ROUND_OPERATIONS: usize = 20_000;
 /// The operations of the long form, if the environment has no number.
-const LONG_OPERATIONS: usize = 500_000;
+const LONG_OPERATIONS: usize = 1_000_000;
 
 const SOUND: Setup = Setup { nodes: 1, broken: None };
 
