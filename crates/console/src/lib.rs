@@ -91,6 +91,8 @@ pub struct Console {
     provider: Option<Provider>,
     /// The origin of our pages, if known.
     origin: Option<String>,
+    /// That of reports, which readers also open at the public address.
+    report_origin: Option<String>,
     /// The hosted pages of unpublished flows.
     previews: Arc<dyn Preview>,
     downloads: responses::Downloads,
@@ -117,8 +119,19 @@ impl Console {
         let (downloads, stopping) = (responses::Downloads::default(), watch::Sender::new(false));
         let provider = options.oidc.map(Provider::new);
         let origin = options.public_url.as_deref().and_then(origin::origin_of);
+        let report_origin = origin.as_ref().and_then(|_| origin::origin_of(engine.public_url()));
         let mount = Mount::new(engine.public_path());
-        Self { engine, attempts, provider, origin, previews, downloads, mount, stopping }
+        Self {
+            engine,
+            attempts,
+            provider,
+            origin,
+            report_origin,
+            previews,
+            downloads,
+            mount,
+            stopping,
+        }
     }
 
     /// Ends every stream, so that connections can close.

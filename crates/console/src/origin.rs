@@ -15,7 +15,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{HOST, ORIGIN};
-use http::{HeaderMap, HeaderName, Method};
+use http::{HeaderMap, HeaderName, Method, Uri};
 
 use super::Console;
 use super::reply::Refused;
@@ -29,13 +29,19 @@ pub(super) async fn same_origin(
     next: Next,
 ) -> Response {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    // In HTTP/2 the host is in the URI.
-    let authority = request.uri().authority().map(|authority| authority.as_str());
-    if is_read || is_from_here(request.headers(), authority, console.origin.as_deref()) {
+    if is_read || is_from_our_page(&console, request.headers(), request.uri()) {
         next.run(request).await
     } else {
         Refused::ForeignOrigin.into_response()
     }
+}
+
+fn is_from_our_page(console: &Console, headers: &HeaderMap, uri: &Uri) -> bool {
+    // In HTTP/2 the host is in the URI.
+    let authority = uri.authority().map(|authority| authority.as_str());
+    let is_from = |ours: Option<&str>| is_from_here(headers, authority, ours);
+    let is_report = uri.path().starts_with("/r/");
+    is_from(console.origin.as_deref()) || is_report && is_from(console.report_origin.as_deref())
 }
 
 /// Whether the browser reports that another site caused this request. For reads that are expensive,

@@ -102,9 +102,11 @@ pub(super) fn theme_of(headers: &HeaderMap) -> Option<&'static str> {
 }
 
 pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs =
-        cookies.flat_map(|list| list.split(';')).filter_map(|pair| pair.split_once('='));
+    let lists = headers.get_all(COOKIE).iter();
+    let cookies = lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b';'));
+    // Other applications of the host may have cookies that are not text.
+    let texts = cookies.filter_map(|cookie| std::str::from_utf8(cookie).ok());
+    let mut pairs = texts.filter_map(|pair| pair.split_once('='));
     pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
 }
 

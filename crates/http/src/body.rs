@@ -93,7 +93,7 @@ pub(crate) async fn read_paced<E: From<BodyError>>(
         return Err(BodyError::TooLarge.into());
     }
     // No timer runs until there is something to wait for: most bodies arrive with their headers.
-    let mut deadline = None;
+    let (mut deadline, mut credited) = (None, 0);
     let mut incomplete = Incomplete { all: &INCOMPLETE, bytes: 0 };
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
@@ -102,9 +102,12 @@ pub(crate) async fn read_paced<E: From<BodyError>>(
             Some(frame) => frame,
             None => {
                 let now = Instant::now();
-                let deadline = *deadline.get_or_insert(now + limits.body_read_timeout);
-                let deadline = deadline + earned(bytes_per_second_min, first.len() + rest.len());
-                let stall = (now + limits.body_stall_timeout).min(deadline);
+                let (longest, read) = (now + limits.body_read_timeout, first.len() + rest.len());
+                // What came earlier earns no more than that, so that a trickle cannot follow a burst.
+                let new = earned(bytes_per_second_min, read - credited);
+                let until = deadline.map_or(longest, |at: Instant| longest.min(at + new));
+                (deadline, credited) = (Some(until), read);
+                let stall = (now + limits.body_stall_timeout).min(until);
                 timeout_at(stall, body.frame()).await.map_err(|_| E::from(BodyError::TooSlow))?
             }
         };
@@ -146,7 +149,8 @@ pub(crate) async fn read_paced<E: From<BodyError>>(
 /// The time that bytes at a minimum rate take.
 fn earned(bytes_per_second_min: Option<u32>, bytes: usize) -> Duration {
     let rate = bytes_per_second_min.filter(|rate| *rate > 0);
-    rate.map_or(Duration::ZERO, |rate| Duration::from_secs(bytes as u64 / u64::from(rate)))
+    let micros = |rate: u32| bytes as u64 * 1_000_000 / u64::from(rate);
+    rate.map_or(Duration::ZERO, |rate| Duration::from_micros(micros(rate)))
 }
 
 /// Gives up a body that will not be read. The reply to an HTTP/1 client must then have

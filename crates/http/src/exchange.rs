@@ -329,6 +329,16 @@ mod tests {
         let trickle = uploaded(body(MIB, 1, second), second).await;
         assert_eq!(trickle, Ok(Err(BodyError::TooSlow)));
         assert!(started.elapsed() < Duration::from_secs(90), "{:?}", started.elapsed());
+        // A burst does not pay for a trickle.
+        let started = Instant::now();
+        let burst = stream::once(async { Ok::<_, std::io::Error>(Bytes::from(vec![0; MIB])) });
+        let rest = stream::iter(0..1_000).then(move |_| async move {
+            tokio::time::sleep(second).await;
+            Ok::<_, std::io::Error>(Bytes::from_static(b"0"))
+        });
+        let burst = uploaded(Body::from_stream(burst.chain(rest)), second).await;
+        assert_eq!(burst, Ok(Err(BodyError::TooSlow)));
+        assert!(started.elapsed() < Duration::from_secs(90), "{:?}", started.elapsed());
         let stops = uploaded(body(2, MIB, Duration::from_secs(11)), second).await;
         assert_eq!(stops, Ok(Err(BodyError::TooSlow)));
     }

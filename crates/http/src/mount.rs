@@ -85,9 +85,10 @@ impl Mount {
         let sent: Vec<HeaderValue> = headers.get_all(COOKIE).iter().cloned().collect();
         headers.remove(COOKIE);
         for list in sent {
-            let Ok(text) = list.to_str() else { continue };
-            let kept: Vec<Cow<'_, str>> = text
-                .split(';')
+            // Other applications of the host may have cookies that are not text.
+            let cookies = list.as_bytes().split(|byte| *byte == b';');
+            let kept: Vec<Cow<'_, str>> = cookies
+                .filter_map(|cookie| std::str::from_utf8(cookie).ok())
                 .map(str::trim)
                 // That of a service at the root of the same host.
                 .filter(|cookie| !cookie.starts_with(HOST_COOKIE))
@@ -157,9 +158,19 @@ impl Mount {
     }
 
     fn leaving_cookie(&self, cookie: &HeaderValue) -> Option<HeaderValue> {
-        let rest = cookie.to_str().ok()?.strip_prefix(HOST_COOKIE)?;
-        let (before, after) = rest.split_once("; Path=/;")?;
-        let cookie = format!("{PATH_COOKIE}{before}; Path={};{after}", self.path);
+        let cookie = cookie.to_str().ok()?;
+        let cookie = match cookie.strip_prefix(HOST_COOKIE) {
+            Some(rest) => {
+                let (before, after) = rest.split_once("; Path=/;")?;
+                format!("{PATH_COOKIE}{before}; Path={};{after}", self.path)
+            }
+            // One of a part of the service.
+            None if cookie.starts_with("__Secure-") => {
+                let (before, after) = cookie.split_once("; Path=/")?;
+                format!("{before}; Path={}/{after}", self.path)
+            }
+            None => return None,
+        };
         HeaderValue::try_from(cookie).ok()
     }
 }
@@ -200,17 +211,21 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(SET_COOKIE, HeaderValue::from_static(set));
         headers.append(SET_COOKIE, HeaderValue::from_static("other=1; Path=/"));
+        let report = "__Secure-report=p; Path=/r/x; Secure";
+        headers.append(SET_COOKIE, HeaderValue::from_static(report));
         mount().leave_headers(&mut headers);
         let set: Vec<&str> =
             headers.get_all(SET_COOKIE).iter().map(|it| it.to_str().unwrap()).collect();
         let expected = "__Secure-sluice=s; Path=/feedback; Secure; HttpOnly";
-        assert_eq!(set, [expected, "other=1; Path=/"]);
+        let report = "__Secure-report=p; Path=/feedback/r/x; Secure";
+        assert_eq!(set, [expected, "other=1; Path=/", report]);
 
         let mut headers = HeaderMap::new();
-        let sent = "a=1; __Host-sluice=root; __Secure-sluice=s; __Secure-sluice-did=d";
-        headers.append(COOKIE, HeaderValue::from_static(sent));
+        let sent = b"a=1; __Host-sluice=root; x=\xfc; __Secure-sluice=s; __Secure-sluice-did=d; __Secure-report=p";
+        headers.append(COOKIE, HeaderValue::from_bytes(sent).unwrap());
         mount().enter_cookies(&mut headers);
-        assert_eq!(headers[COOKIE], "a=1; __Host-sluice=s; __Host-sluice-did=d");
+        let expected = "a=1; __Host-sluice=s; __Host-sluice-did=d; __Secure-report=p";
+        assert_eq!(headers[COOKIE], expected);
     }
 
     #[tokio::test]

@@ -31,7 +31,7 @@ use crate::sign_in::{NEEDS_HTTPS, is_plain_http};
 use crate::{Console, document};
 
 /// Browsers accept it over HTTPS only.
-const COOKIE: &str = "__Secure-sluice-report";
+const COOKIE: &str = "__Secure-report";
 const WRONG_PASSWORD: &str = "This password is wrong. Ask the person who sent you the link.";
 
 pub(super) async fn show(

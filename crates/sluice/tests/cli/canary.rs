@@ -265,7 +265,7 @@ async fn share(server: &Server) -> Vec<String> {
         cookies
             .extend(set.and_then(|it| Some(it.split(';').next()?.split('=').nth(1)?.to_owned())));
     }
-    let cookie = format!("__Secure-sluice-report={}", cookies[0]);
+    let cookie = format!("__Secure-report={}", cookies[0]);
     let shown = http.get(&url).header("cookie", cookie).send().await.unwrap();
     assert!(shown.text().await.unwrap().contains(TAG));
     cookies.into_iter().chain([secret]).collect()

@@ -10,7 +10,7 @@ use sluice_flow::time::Timestamp;
 use crate::support::{HOST, ORIGIN, Reply, START, Site, actor};
 
 const PASSWORD: &str = "blue lamp under the stairs";
-const COOKIE: &str = "__Secure-sluice-report";
+const COOKIE: &str = "__Secure-report";
 const DAY_MILLIS: i64 = 86_400_000;
 
 /// Every text of the flow that must not be in a report that shows only `nps` starts with this.
