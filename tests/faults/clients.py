@@ -8,9 +8,10 @@ import threading
 import time
 
 from checker import OK, REFUSED, UNKNOWN, History, judge
+from places import until
 
 CLIENTS = 16
-SETTLE_SECONDS_MAX = 60
+SETTLE_SECONDS_MAX = 300
 # One submission of so many has an answer to a question that does not exist, and must be refused.
 REFUSED_EVERY = 25
 PADDING = "".join(random.Random(7).choices(string.ascii_lowercase, k=200))
@@ -69,6 +70,12 @@ class Clients:
         if reply.status == 200:
             return OK if b'"success":true' in text else REFUSED
         return REFUSED if 400 <= reply.status < 500 else UNKNOWN
+
+    def acknowledge(self, more):
+        """Waits for so many further acknowledgements."""
+        wanted = len(self.history.keys(OK)) + more
+        if not until(lambda: len(self.history.keys(OK)) >= wanted):
+            raise SystemExit("nothing is acknowledged any more")
 
     def end(self):
         self.ended.set()

@@ -176,7 +176,7 @@ def is_traced(process):
         return "TracerPid:\t0\n" not in status.read()
 
 
-def until(is_met, seconds=60):
+def until(is_met, seconds=300):
     """Waits until this holds; returns whether it does."""
     end = time.monotonic() + seconds
     while not is_met():

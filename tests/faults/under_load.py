@@ -14,7 +14,7 @@ import time
 TOKEN = "token-of-the-fault-table-0123456789"
 AUTHORIZATION = {"authorization": f"Bearer {TOKEN}"}
 CLIENTS = 16
-START_SECONDS_MAX = 60
+START_SECONDS_MAX = 300
 DEFINITION = {"title": "Faults", "questions": [{"id": "why", "type": "longText", "prompt": "Why?"}]}
 SETTINGS = {
     "PATH": os.environ["PATH"], "SLUICE_ADMIN_TOKEN": TOKEN,
@@ -42,7 +42,7 @@ class Server:
         self.start_seconds = time.monotonic() - start
 
     def call(self, method, path, body=None, headers=()):
-        connection = http.client.HTTPConnection(*self.address, timeout=30)
+        connection = http.client.HTTPConnection(*self.address, timeout=120)
         data = json.dumps(body).encode() if body is not None else None
         try:
             connection.request(method, path, data, {"content-type": "application/json", **dict(headers)})
@@ -95,7 +95,7 @@ class Server:
     def stop(self, sent=signal.SIGTERM):
         if self.process.poll() is None:
             os.kill(self.pid(), sent)
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=300)
         self.log.close()
 
 

@@ -2,7 +2,7 @@
 //! serve it.
 //!
 //! The admin API's part comes from the routes themselves, so that none can be missing; the public
-//! API's calls are described in [`public`] and [`visits`], and what endpoints receive in [`webhooks`]. The document is generated once, at start.
+//! API's calls are described in [`public`] and [`visits`], and what endpoints receive in [`webhooks`]. The document is generated once, when it is first read.
 //! [`finish`] adds what the derived parts cannot express, [`samples`] code that makes the calls.
 
 mod definition;
@@ -14,6 +14,8 @@ mod public;
 mod samples;
 mod visits;
 mod webhooks;
+
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::http::{HeaderValue, header};
@@ -37,10 +39,12 @@ pub fn reference(public_url: &str, admin_url: &str) -> ReferencePage {
 /// Serves `/openapi.json` and `/schemas/definition.json` of a service that is below this path of
 /// its host.
 pub fn router(public_path: &str) -> Router {
-    let definition = sluice_flow::definition::json_schema();
+    let public_path = public_path.to_owned();
+    let document = move || pretty(&document_below(&public_path));
+    let definition = || pretty(sluice_flow::definition::json_schema());
     Router::new()
-        .route("/openapi.json", constant(pretty(&document_below(public_path)), "application/json"))
-        .route("/schemas/definition.json", constant(pretty(definition), "application/schema+json"))
+        .route("/openapi.json", constant(document, "application/json"))
+        .route("/schemas/definition.json", constant(definition, "application/schema+json"))
 }
 
 /// The same document with this path of the server.
@@ -126,9 +130,13 @@ fn pretty(value: &impl Serialize) -> Bytes {
     serde_json::to_vec_pretty(value).unwrap_or_default().into()
 }
 
-/// A route whose reply never changes while the process runs.
-fn constant(body: Bytes, media_type: &'static str) -> axum::routing::MethodRouter {
-    get(move || std::future::ready(unchanging(body.clone(), media_type)))
+/// A route whose reply is made by its first request, and never changes while the process runs.
+fn constant(
+    make: impl FnOnce() -> Bytes + Send + 'static,
+    media_type: &'static str,
+) -> axum::routing::MethodRouter {
+    let body = Arc::new(LazyLock::new(make));
+    get(move || std::future::ready(unchanging(Bytes::clone(&body), media_type)))
 }
 
 fn unchanging(body: Bytes, media_type: &'static str) -> Response {

@@ -9,7 +9,7 @@ mod query;
 mod reply;
 mod search;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::extract::{Path, RawQuery};
@@ -35,12 +35,13 @@ pub struct Reference {
     pub text: Markup,
 }
 
-/// Serves everything below `/docs`.
-pub fn router(reference: &Reference) -> Router {
-    let reference = frame::page(&Shown::reference(reference)).into_string();
+/// Serves everything below `/docs`. The reference is made when it is first read.
+pub fn router(reference: impl FnOnce() -> Reference + Send + 'static) -> Router {
+    let reference = || frame::page(&Shown::reference(&reference())).into_string();
+    let reference = Arc::new(LazyLock::new(reference));
     Router::new()
         .route("/docs", get(async || page("")))
-        .route("/docs/reference", get(move || std::future::ready(html(reference.clone()))))
+        .route("/docs/reference", get(move || std::future::ready(html(String::clone(&reference)))))
         .route("/docs/search", get(async |RawQuery(query)| found(query.as_deref())))
         .route("/docs/style.css", get(async || typed("text/css; charset=utf-8", STYLE)))
         .route("/docs/script.js", get(async || typed("text/javascript; charset=utf-8", SCRIPT)))

@@ -193,7 +193,7 @@ fn admin_documents(engine: &Arc<Engine>, metrics: &MetricsAccess, proxies: &[Net
     Router::new()
         .merge(health::metrics_if_allowed(engine, metrics))
         .merge(openapi::router(engine.public_path()))
-        .merge(sluice_docs::router(&reference(engine)))
+        .merge(sluice_docs::router(reference(engine)))
         .nest(sluice_admin::BASE, admin)
 }
 
@@ -203,9 +203,12 @@ fn exchanged(documents: Router, exchange: &Exchange) -> Router {
         .layer(exchange.clone())
 }
 
-fn reference(engine: &Engine) -> sluice_docs::Reference {
-    let page = openapi::reference(engine.public_url(), engine.admin_url());
-    sluice_docs::Reference { contents: page.contents, text: page.text }
+fn reference(engine: &Engine) -> impl FnOnce() -> sluice_docs::Reference + Send + 'static {
+    let (public_url, admin_url) = (engine.public_url().to_owned(), engine.admin_url().to_owned());
+    move || {
+        let page = openapi::reference(&public_url, &admin_url);
+        sluice_docs::Reference { contents: page.contents, text: page.text }
+    }
 }
 
 impl Site for App {

@@ -34,7 +34,8 @@ def once(site, store, count=1, early=False):
     for number in range(count):
         # Each is kept: the name of a client is in the keys that it sends.
         sent.append(Clients(server, made, early=early, history=history))
-        time.sleep(0.05 + random.random() * 0.8)
+        sent[-1].acknowledge(1)
+        time.sleep(random.random() * 0.8)
         server.stop(signal.SIGKILL)
         sent[-1].end()
         if number % 10 == 9:

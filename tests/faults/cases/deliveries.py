@@ -16,9 +16,10 @@ import pathlib
 import signal
 import time
 
-from checker import OK, REFUSED, digest, judge
+from checker import REFUSED, digest, judge
 from clients import Clients
 from faults import Fault
+from places import until
 from receiver import Receiver
 from under_load import DEFINITION
 
@@ -30,7 +31,6 @@ DELIVERED_FIRST = 20
 LIMIT = 25
 # Between two submissions of a client, so that the load is bounded while a node starts.
 PAUSE_SECONDS = 0.02
-LOAD_SECONDS_MAX = 120
 STARTS_MAX = 5
 # The lease of a killed node is 40 s.
 DELIVERED_SECONDS_MAX = 240
@@ -85,18 +85,10 @@ class Mixed(Clients):
         time.sleep(PAUSE_SECONDS if not self.ended.is_set() else 0)
         return super().submit(*arguments)
 
-    def until(self, more):
-        """Waits for so many further acknowledgements."""
-        wanted = len(self.history.keys(OK)) + more
-        wait(lambda: len(self.history.keys(OK)) >= wanted)
-
 
 def wait(is_met):
-    end = time.monotonic() + LOAD_SECONDS_MAX
-    while not is_met():
-        if time.monotonic() > end:
-            raise SystemExit("nothing is acknowledged or delivered any more")
-        time.sleep(0.01)
+    if not until(is_met):
+        raise SystemExit("nothing is delivered any more")
 
 
 def once(site, store, nodes, with_outbox=True):
@@ -107,20 +99,20 @@ def once(site, store, nodes, with_outbox=True):
     flows = Flows(servers[0], receiver, with_outbox)
     clients = Mixed(servers, flows)
     for kill in range(KILLS):
-        clients.until(EACH - HELD)
+        clients.acknowledge(EACH - HELD)
         if kill % 2 == 0:
             wait(lambda: kill or len(receiver.deliveries) >= DELIVERED_FIRST)
             receiver.is_open.clear()
             # So the first kill is in the middle of a delivery; the next ones come while its lease lasts.
             wait(lambda: kill or receiver.held)
-        clients.until(HELD)
+        clients.acknowledge(HELD)
         # Of two nodes one has the lease of the endpoint: they are killed in turn.
         at = kill % nodes
         servers[at].stop(signal.SIGKILL)
         killed = time.monotonic()
         receiver.is_open.set()
         servers[at] = start()
-    clients.until(EACH)
+    clients.acknowledge(EACH)
     clients.end().settle(servers[0])
     texts, counted = flows.stored(servers[0])
     wait_for_deliveries(receiver, texts, servers if not with_outbox else ())

@@ -18,7 +18,7 @@ def once(site, store, with_key=True):
     start, outcomes = threading.Barrier(AT_ONCE), []
 
     def send(number):
-        connection = http.client.HTTPConnection(*server.address, timeout=30)
+        connection = http.client.HTTPConnection(*server.address, timeout=120)
         start.wait()
         key = "the-same-key" if with_key else f"key-{number}"
         outcomes.append(clients.submit(connection, "same-1", idempotency_key=key))
