@@ -67,6 +67,8 @@ class Fault:
     recovery: str = ""
     # If set, `once` makes up to so many of the tries, by the argument `count`.
     series: int = 0
+    # A part of what the control must be seen to break.
+    fails: str = " lost"
     # Whether it belongs to the selection that runs with all other tests.
     in_ci: bool = False
 

@@ -58,7 +58,7 @@ def loaded(site, server, made=None, **how):
 
 def healthy(site, show, store="SQLite", **how):
     server = site.server(site.store(store), **how)
-    show({"server": server.address})
+    show({"server": server})
     return server
 
 
@@ -70,9 +70,9 @@ def killed_often(site, show):
     store = site.store("SQLite")
     for _ in range(4):
         server = site.server(store)
-        show({"server": server.address})
+        show({"server": server})
         server.stop(9)
-    show({"server": site.server(store).address})
+    show({"server": site.server(store)})
 
 
 def postgres_stopped(site, show):
@@ -132,14 +132,14 @@ def disk_filled(site, show):
     disk = site.stack.enter_context(small_disk(64))
     reserve = {"SLUICE_DISK_RESERVE": str(8 * MEBIBYTE)}
     server = site.server(site.store("SQLite", disk / "data"), settings=reserve)
-    show({"server": server.address})
+    show({"server": server})
     fill(disk, 12 * MEBIBYTE)
 
 
 def transaction_left_open(site, show):
     store = site.store("SQLite")
     server = site.server(store)
-    show({"server": server.address})
+    show({"server": server})
     reader = sqlite3.connect(store[1] / "sluice.db", isolation_level=None, check_same_thread=False)
     site.stack.callback(reader.close)
     reader.execute("BEGIN")
@@ -154,7 +154,7 @@ def table_locked(site, show):
     need("psql")
     store = site.store("PostgreSQL")
     server = site.server(store, settings={"SLUICE_PG_CONNECTIONS": "6"})
-    show({"server": server.address})
+    show({"server": server})
     flow = server.make_flow()[1]
     lock = subprocess.Popen(["psql", "-X", "-q", "-d", store[-1]], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     site.stack.callback(lock.kill)
@@ -175,7 +175,7 @@ def table_locked(site, show):
 def partitions_dropped(site, show):
     store = site.store("PostgreSQL")
     server = site.server(store)
-    show({"server": server.address})
+    show({"server": server})
     names = ("SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'responses'::regclass "
              "AND inhrelid::regclass::text <> 'responses_default' ORDER BY inhrelid::regclass::text DESC LIMIT 2")
     for name in site.postgres.ask(names, store[-1]).split():
@@ -248,7 +248,7 @@ def letter_flipped(site, show):
     flip(data, clients.history.keys("ok")[-1])
     database.write_bytes(data)
     server = site.server(store)
-    show({"server": server.address})
+    show({"server": server})
     # It is noticed when it is read.
     with contextlib.suppress(SystemExit, OSError, http.client.HTTPException):
         server.texts(clients.flow)
@@ -260,6 +260,21 @@ def metric(server, name):
         if line.startswith(f"{name} "):
             return float(line.rsplit(" ", 1)[1])
     return 0.0
+
+
+def certificate(site, days):
+    """The settings of a server with a certificate for so many days."""
+    need("openssl")
+    folder = site.folder()
+    names = {"SLUICE_TLS_CERT": str(folder / "cert.pem"), "SLUICE_TLS_KEY": str(folder / "key.pem")}
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", days,
+        "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+        "-out", names["SLUICE_TLS_CERT"], "-keyout", names["SLUICE_TLS_KEY"])
+    return names
+
+
+def certificate_not_renewed(site, show):
+    healthy(site, show, settings=certificate(site, 5))
 
 
 CAUSES = [
@@ -278,4 +293,5 @@ CAUSES = [
     Cause("mail server away", mail_server_away, ("SluiceMailsDelayed",)),
     Cause("NATS killed, clock 10 min on (faketime)", sink_away, ("SluiceSinkLagging",)),
     Cause("clock 30 s ahead of PostgreSQL's (faketime)", clock_apart, ("SluiceClockOffset",)),
+    Cause("a certificate with 5 days left", certificate_not_renewed, ("SluiceCertificateExpires",)),
 ]

@@ -29,6 +29,7 @@ global: {{ scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }}
 rule_files: [{rules}]
 scrape_configs:
   - job_name: {job}
+    tls_config: {{ insecure_skip_verify: true }}
     file_sd_configs: [{{ files: [{targets}], refresh_interval: 1s }}]
 """
 
@@ -50,7 +51,7 @@ def free_port():
 
 
 class Prometheus:
-    """Scrapes the targets that it is given: the name of an instance, and its address."""
+    """Scrapes the targets that it is given: the name of an instance, and its server."""
 
     def __init__(self, folder, rules):
         self.targets_file, self.log = folder / "targets.json", folder / "prometheus.log"
@@ -67,8 +68,9 @@ class Prometheus:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
         self.until("Prometheus starts", lambda: self.get("/-/ready"), START_SECONDS_MAX)
 
-    def targets(self, addresses):
-        listed = [{"targets": [f"{host}:{port}"], "labels": {"instance": name}} for name, (host, port) in addresses.items()]
+    def targets(self, servers):
+        listed = [{"targets": ["{}:{}".format(*server.address)], "labels": {"instance": name, "__scheme__": server.scheme}}
+                  for name, server in servers.items()]
         # Replaced at once: it may be read at any time.
         new = self.targets_file.with_suffix(".new")
         new.write_text(json.dumps(listed))
@@ -102,12 +104,12 @@ class Prometheus:
         """The alerts that fire, except those of the healthy server."""
         return {alert["alertname"] for alert in self.alerts() if alert["state"] == "firing" and alert.get("instance") != "healthy"}
 
-    def watch(self, addresses):
+    def watch(self, servers):
         """Scrapes only these from now on, and returns when it has."""
         start = time.time()
-        self.targets(addresses)
+        self.targets(servers)
         seen = lambda: [one for one in self.query("up == 1 and timestamp(up) > %f" % start)]
-        self.until("all targets are scraped", lambda: len(seen()) == len(addresses), START_SECONDS_MAX)
+        self.until("all targets are scraped", lambda: len(seen()) == len(servers), START_SECONDS_MAX)
 
     def until(self, what, holds, seconds):
         """Waits for a condition; returns what it returned."""

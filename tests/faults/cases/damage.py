@@ -81,9 +81,10 @@ def in_postgresql(site, with_digests=True):
 
 
 FAULTS = [
-    Fault(name, functools.partial(once, how=how), functools.partial(once, how=how, binary=PLAIN), NO_CHECKS, tries=(1, 10))
+    Fault(name, functools.partial(once, how=how), functools.partial(once, how=how, binary=PLAIN), NO_CHECKS, tries=(1, 10),
+          fails="verify exits with 0")
     for name, how in {"flipped letter in an answer": flip, "zeroed page": zero}.items()
 ] + [
     Fault("flipped letter in an answer", in_postgresql, functools.partial(in_postgresql, with_digests=False), "PostgreSQL alone", "PostgreSQL",
-          tries=(1, 10)),
+          tries=(1, 10), fails="changed and read without an error"),
 ]

@@ -194,6 +194,7 @@ def in_order(deliveries):
 FAULTS = [
     Fault("kill -9 under load, webhooks" + (f", {nodes} nodes" if nodes > 1 else ""),
           functools.partial(once, store=store, nodes=nodes),
-          functools.partial(once, store=store, nodes=nodes, with_outbox=False), "sent from memory", store, tries=(1, 4), in_ci=True)
+          functools.partial(once, store=store, nodes=nodes, with_outbox=False), "sent from memory", store, tries=(1, 4),
+          fails="stored and not delivered", in_ci=True)
     for store, nodes in (("SQLite", 1), ("PostgreSQL", 1), ("PostgreSQL", 2))
 ]

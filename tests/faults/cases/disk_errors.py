@@ -175,11 +175,12 @@ def exported(server, flow, is_short):
 
 
 FAULTS = [
-    Fault("reads of the database fail (EIO)", reads, functools.partial(reads, is_short=True), "a reader that takes what came for all", tries=(1, 10)),
+    Fault("reads of the database fail (EIO)", reads, functools.partial(reads, is_short=True), "a reader that treats a partial read as complete",
+          tries=(1, 10), fails="look complete, and are not"),
     Fault("a write of a checkpoint fails (EIO)", checkpoint, functools.partial(checkpoint, inject="retval=4096", seconds=8),
-          "the error swallowed", tries=(1, 10)),
+          "the error swallowed", tries=(1, 10), fails="it goes on"),
     Fault("the disk refuses new blocks (loop)", functools.partial(on_disk, kind=Refusing),
-          functools.partial(on_disk, kind=Refusing, binary=PLAIN), NO_CHECKS, tries=(1, 10)),
+          functools.partial(on_disk, kind=Refusing, binary=PLAIN), NO_CHECKS, tries=(1, 10), fails="it goes on"),
     Fault("the disk fails (device mapper)", functools.partial(on_disk, kind=Mapped), functools.partial(on_disk, kind=Mapped, binary=PLAIN),
-          NO_CHECKS, tries=(1, 10)),
+          NO_CHECKS, tries=(1, 10), fails="it goes on"),
 ]

@@ -96,7 +96,7 @@ def once(site, how, binary=None):
 
 FAULTS = [
     Fault(name, functools.partial(once, how=how), functools.partial(once, how=how, binary=PLAIN), NO_CHECKS, tries=(1, 5),
-          recovery="stops in ")
+          recovery="stops in ", fails=" acknowledged")
     for name, how in {
         "database and log removed": remove, "database renamed": rename, "database replaced by a copy": replace,
         "copy written on top": overwrite, "database cut off": cut_off, "log emptied": empty_log,

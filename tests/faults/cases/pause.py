@@ -31,6 +31,7 @@ def once(site, store, then=signal.SIGCONT):
 
 FAULTS = [
     Fault(f"SIGSTOP for {PAUSE_SECONDS} s under load", functools.partial(once, store=store),
-          functools.partial(once, store=store, then=signal.SIGKILL), "SIGKILL", store, tries=(1, 3), in_ci=store == "SQLite")
+          functools.partial(once, store=store, then=signal.SIGKILL), "SIGKILL", store, tries=(1, 3),
+          fails="it does not go on", in_ci=store == "SQLite")
     for store in ("SQLite", "PostgreSQL")
 ]

@@ -137,6 +137,7 @@ def once(site, connections, store="SQLite", binary=None, patience=CLOSED_SECONDS
 
 control = functools.partial(once, connections=30, binary=PLAIN, patience=15.0)
 FAULTS = [
-    Fault(f"{count:,} slow and idle connections", functools.partial(once, connections=count, store=store), control, NO_CHECKS, store, tries)
+    Fault(f"{count:,} slow and idle connections", functools.partial(once, connections=count, store=store), control, NO_CHECKS, store, tries,
+          fails="still open after")
     for count, store, tries in ((300, "SQLite", (1, 0)), (15_000, "SQLite", (0, 1)), (15_000, "PostgreSQL", (0, 1)))
 ]

@@ -34,6 +34,6 @@ def once(site, delay, binary=None, further=()):
 # It stores one submission in a write, with a thread for each connection, and its queue has no limit.
 control = functools.partial(once, delay=0.4, binary=PLAIN, further=("--write-rows", "1", "--patient", "20", "--undelayed", "0"))
 FAULTS = [
-    Fault(f"syncs {delay} s slower, 3 × the load", functools.partial(once, delay=delay), control, NO_CHECKS, tries=tries)
+    Fault(f"syncs {delay} s slower, 3 × the load", functools.partial(once, delay=delay), control, NO_CHECKS, tries=tries, fails="goodput")
     for delay, tries in ((0.4, (1, 2)), (1.0, (0, 1)))
 ]

@@ -91,8 +91,8 @@ FAULTS = [
     for store in ("SQLite", "PostgreSQL")
     for fault in (
         Fault("kill -9 while the schema is created", functools.partial(half_way, store=store), functools.partial(half_made, store=store),
-              "tables without a transaction", store, tries=(2, 50)),
+              "tables without a transaction", store, tries=(2, 50), fails="it does not start"),
         Fault("a schema of a newer version", functools.partial(newer, store=store), functools.partial(newer, store=store, sql=""),
-              "the same without the newer version", store, tries=(1, 3)),
+              "the same without the newer version", store, tries=(1, 3), fails="it starts"),
     )
 ]
