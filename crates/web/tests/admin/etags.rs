@@ -100,8 +100,8 @@ const WITHOUT_NEW_TAG: &str = "/tokens/{tokenId}";
 async fn every_change_compares_the_tag_and_has_the_new_one() {
     let changes = taking("If-Match");
     assert_eq!(changes.len(), 33, "an operation was added or removed");
+    let site = Site::start().await;
     for (route, documented) in changes {
-        let site = Site::start().await;
         let things = Things::make(&site).await;
         let (path, resource) = (things.path(&route), resource(&things, &documented));
         let label = format!("{} {}", route.method, route.path);

@@ -69,8 +69,8 @@ impl Things {
         let new = json!({"identities": [{"type": "userId", "value": "7"}]});
         let invitation = site.post(&format!("/flows/{flow}/invitations"), new).await.ok(201);
         let invitation = text(&invitation["flowAssignmentId"]);
-        let new =
-            json!({"email": "ann@mail.example", "name": "Ann", "role": "viewer", "instance": true});
+        let email = format!("{}@mail.example", app.to_lowercase());
+        let new = json!({"email": email, "name": "Ann", "role": "viewer", "instance": true});
         let user = text(&site.post("/users", new).await.ok(201)["userId"]);
         let new = json!({"title": "Results", "questions": ["nps"]});
         let report = site.post(&format!("/flows/{flow}/reports"), new).await.ok(201);
@@ -195,12 +195,15 @@ async fn no_route_answers_without_a_token() {
 
 #[tokio::test]
 async fn every_documented_route_exists_and_accepts_its_body() {
+    let site = Site::start().await;
+    let read = Things::make(&site).await;
     for route in routes() {
-        let site = Site::start().await;
-        let things = Things::make(&site).await;
+        // A change may remove what it names.
+        let changed = if route.method == "GET" { None } else { Some(Things::make(&site).await) };
+        let things = changed.as_ref().unwrap_or(&read);
         let path = things.path(&route);
         let token = site.token(&[&route.scope], None).await;
-        let reply = call(&site, &token, &things, &route).await;
+        let reply = call(&site, &token, things, &route).await;
         assert!((200..300).contains(&reply.status), "{} {path}: {}", route.method, reply.text);
     }
 }
