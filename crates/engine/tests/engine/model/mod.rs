@@ -80,9 +80,14 @@ fn saved(seed: u64, history: &History) -> String {
 
 #[test]
 fn random_operations_leave_what_the_model_expects() {
+    let mut all = BTreeMap::new();
     for seed in [1, 2] {
         let figures = in_runtime(explore(seed, SHORT_OPERATIONS, SOUND));
         covers(&figures);
+        all.extend(figures);
+    }
+    for what in ["move", "back up and restore"] {
+        assert!(all.contains_key(what), "no {what} in {all:?}");
     }
 }
 
