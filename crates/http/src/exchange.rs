@@ -71,14 +71,15 @@ pub struct Exchange {
     engine: Arc<Engine>,
     on_failure: fn(Failure) -> Response,
     timeout: Option<Duration>,
-    /// The public URL is https, so browsers must insist on it (HSTS).
-    is_https: bool,
+    /// Browsers must insist on https (HSTS). Below a path the host belongs to others as well.
+    is_strict: bool,
 }
 
 impl Exchange {
     pub fn new(engine: Arc<Engine>, on_failure: fn(Failure) -> Response) -> Self {
-        let is_https = engine.public_url().starts_with("https://");
-        Self { engine, on_failure, timeout: None, is_https }
+        let is_strict =
+            engine.public_url().starts_with("https://") && engine.public_path().is_empty();
+        Self { engine, on_failure, timeout: None, is_strict }
     }
 
     /// Ends handlers that take longer than this to reply.
@@ -129,7 +130,7 @@ impl Exchange {
         self.count(route, &response, took);
         mark(response.headers_mut(), id);
         self.date(response.headers_mut());
-        if self.is_https {
+        if self.is_strict {
             let policy = HeaderValue::from_static(HTTPS_ONLY);
             response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy);
         }

@@ -68,7 +68,7 @@ async fn a_separate_metrics_listener_serves_only_metrics_and_is_the_only_one() {
 }
 
 #[tokio::test]
-async fn hsts_is_sent_if_the_public_url_is_https() {
+async fn hsts_is_sent_if_the_public_url_is_https_and_the_whole_host() {
     let mut site = Site::start().await;
     let (flow, _) = site.published().await;
     let paths = [
@@ -79,16 +79,17 @@ async fn hsts_is_sent_if_the_public_url_is_https() {
         "/healthz".to_owned(),
         "/nosuch".to_owned(),
     ];
-    for (url, expected) in [
-        ("http://feedback.example.com", None),
-        ("https://feedback.example.com", Some("max-age=31536000")),
+    for (url, below, expected) in [
+        ("http://feedback.example.com", "", None),
+        ("https://feedback.example.com", "", Some("max-age=31536000")),
+        ("https://example.com/feedback", "/feedback", None),
     ] {
         let options = Options { public_url: Some(url.to_owned()), ..Options::default() };
         let (store, clock) = (Arc::clone(&site.store), Arc::clone(&site.clock));
         let engine = Engine::start(store, clock, options).await.unwrap();
         site.router = App::new(engine, AppOptions::default());
         for path in &paths {
-            let reply = site.get(path, &[]).await;
+            let reply = site.get(&format!("{below}{path}"), &[]).await;
             let header = reply.header("strict-transport-security");
             assert_eq!(header.as_deref(), expected, "{url} {path}");
         }
