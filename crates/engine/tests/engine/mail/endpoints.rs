@@ -79,7 +79,7 @@ async fn a_disabled_endpoint_is_reported_to_those_who_can_enable_it() {
     let to: Vec<&str> = mails.iter().map(|mail| mail.to.as_str()).collect();
     assert_eq!(to, ["all@mail.example", "owner@mail.example"]);
     assert_eq!(mails[0].subject, "Webhook endpoint disabled: Shop");
-    let link = format!("https://s.example/console/apps/{app}/settings/webhooks/{endpoint}");
+    let link = format!("https://console.example/console/apps/{app}/settings/webhooks/{endpoint}");
     for text in [&mails[0].text, &mails[0].html] {
         assert!(text.contains("hooks.example") && text.contains(&link), "{text}");
         assert!(!text.contains("secret-path"), "a path may be a secret");

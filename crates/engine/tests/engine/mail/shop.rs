@@ -104,7 +104,9 @@ pub(crate) fn options(inbox: &Arc<Inbox>, per_minute: u32) -> Options {
     let master_keys = MasterKey::parse("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").into_iter();
     Options {
         mail,
+        // Respondents get links to the first, users of the console to the second.
         public_url: Some("https://s.example".into()),
+        admin_url: Some("https://console.example".into()),
         master_keys: Some(Arc::new(master_keys.collect::<Vec<_>>())),
         ..Options::default()
     }

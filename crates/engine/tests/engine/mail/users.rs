@@ -17,7 +17,7 @@ fn user(email: &str) -> NewUser {
 
 /// The secret in the link of an e-mail.
 fn secret_in(mail: &OutgoingMail) -> String {
-    let (_, rest) = mail.text.split_once("/console/welcome#").unwrap();
+    let (_, rest) = mail.text.split_once("https://console.example/console/welcome#").unwrap();
     rest.split_whitespace().next().unwrap().to_owned()
 }
 
