@@ -16,7 +16,7 @@ CONNECTIONS = 64
 WARM_UP_SECONDS = 3
 # After an endpoint was deleted, until its last requests have ended.
 PAUSE_SECONDS = 1
-ARGUMENTS = ("--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http")
+ARGUMENTS = ("--webhook-allow", "127.0.0.0/8", "--webhook-allow-http")
 LANES = ("without", "quick", "hanging")
 RECEIVER = contestants.ROOT / "bench" / "receiver.py"
 
@@ -60,12 +60,12 @@ def endpoint(one, url):
     if url is None:
         yield
         return
-    path = f"/apps/{one.about['appId']}/endpoints"
+    path = f"/apps/{one.about['appId']}/webhooks"
     made = contestants.admin(one.url, "POST", path, {"url": url})
     try:
         yield
     finally:
-        request = contestants.admin_request("DELETE", f"{path}/{made['endpointId']}")
+        request = contestants.admin_request("DELETE", f"{path}/{made['webhookId']}")
         status, _, reply = sent.Client(one.url).send(request)
         if status >= 300:
             sys.exit(f"the endpoint was not deleted: {status} {reply.decode()}")

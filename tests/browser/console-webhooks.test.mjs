@@ -189,8 +189,8 @@ test("an endpoint is created, tested, fails, is repaired, rotated and deleted", 
 });
 
 test("without JavaScript, failed deliveries are sent again and the log can be read", async () => {
-  const made = await world.server.admin("POST", `/apps/${flow.appId}/endpoints`, { url: receiver.url });
-  const page = await desk.open(`${webhooks()}/${made.endpointId}`, { script: false });
+  const made = await world.server.admin("POST", `/apps/${flow.appId}/webhooks`, { url: receiver.url });
+  const page = await desk.open(`${webhooks()}/${made.webhookId}`, { script: false });
   await page.getByRole("link", { name: "Redeliver…" }).click();
   await page.getByRole("button", { name: "Redeliver" }).click();
   await page.getByText("Failed deliveries are being sent again.").waitFor();
@@ -207,24 +207,24 @@ test("without JavaScript, failed deliveries are sent again and the log can be re
   await becomes(() => page.locator("table tbody tr").count(), 1);
   await matches(() => page.locator("table tbody").textContent(), /Flow published/);
   await page.context().close();
-  await world.server.admin("DELETE", `/apps/${flow.appId}/endpoints/${made.endpointId}`);
+  await world.server.admin("DELETE", `/apps/${flow.appId}/webhooks/${made.webhookId}`);
 });
 
 test("pages with deliveries fit and are accessible", async () => {
-  const make = async (path, more = {}) => (await world.server.admin("POST", `/apps/${flow.appId}/endpoints`, { url: `${receiver.url}/${path}`, ...more })).endpointId;
-  const good = await make("crm", { description: "The CRM", types: ["response.created", "response.deleted"], flows: [flow.flowId] });
+  const make = async (path, more = {}) => (await world.server.admin("POST", `/apps/${flow.appId}/webhooks`, { url: `${receiver.url}/${path}`, ...more })).webhookId;
+  const good = await make("crm", { description: "The CRM", events: ["response.created", "response.deleted"], flows: [flow.flowId] });
   const bad = await make("a/very/long/path/with-a-token/0123456789abcdef0123456789abcdef0123456789abcdef");
   const off = await make("off");
-  await world.server.admin("PATCH", `/apps/${flow.appId}/endpoints/${off}`, { enabled: false });
+  await world.server.admin("PATCH", `/apps/${flow.appId}/webhooks/${off}`, { enabled: false });
   receiver.status = 204;
   for (let at = 0; at < 4; at += 1) await submit(`Wish ${at}`);
   await arrived("Wish 3");
   receiver.status = 503;
   for (let at = 4; at < 8; at += 1) await submit(`Wish ${at}`);
   await arrived("Wish 7");
-  const test = await world.server.admin("POST", `/apps/${flow.appId}/endpoints/${bad}/test`);
+  const test = await world.server.admin("POST", `/apps/${flow.appId}/webhooks/${bad}/test`);
   const { items } = await until(async () => {
-    const page = await world.server.admin("GET", `/apps/${flow.appId}/endpoints/${good}/deliveries?state=waiting`);
+    const page = await world.server.admin("GET", `/apps/${flow.appId}/webhooks/${good}/deliveries?state=waiting`);
     assert.ok(page.items.length > 0);
     return page;
   });

@@ -121,7 +121,7 @@ let secret;
 let listener;
 
 before(async () => {
-  server = await startServer({ args: ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"] });
+  server = await startServer({ args: ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http"] });
   app = await server.createApp("Events");
   const definition = { title: "Reported", questions: [{ id: "why", type: "longText", prompt: "Why?" }] };
   flow = await server.createFlow(app.appId, "Events", definition);
@@ -135,7 +135,7 @@ before(async () => {
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");
   const url = `http://127.0.0.1:${listener.address().port}/`;
-  ({ secret } = await server.admin("POST", `/apps/${app.appId}/endpoints`, { url, types: ["response.created"] }));
+  ({ secret } = await server.admin("POST", `/apps/${app.appId}/webhooks`, { url, events: ["response.created"] }));
 });
 after(async () => {
   listener?.closeAllConnections();

@@ -143,7 +143,7 @@ let env;
 /** What the placeholders of the guides stand for. */
 let ids;
 before(async () => {
-  server = await startServer({ args: ["--webhooks-allow", "127.0.0.0/8"] });
+  server = await startServer({ args: ["--webhook-allow", "127.0.0.0/8"] });
   const app = await server.createApp("Guides");
   const questions = [
     { id: "nps", type: "nps", prompt: "Would you recommend us?" },

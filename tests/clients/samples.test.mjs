@@ -27,11 +27,11 @@ const LANGUAGES = { curl: "sh", TypeScript: "ts", Python: "py" };
 /** What changes something, in an order in which each finds what it names; in between, the results of what was submitted. */
 const CHANGES = [
   "createApp", "updateApp", "createFlow", "putDraft", "publishFlow", "validateResponse", "submitResponse", "countVisit", "listResponses", "getSummary",
-  "exportResponses", "createKey", "createIdentityKey", "createToken", "createUser", "createEndpoint", "createReport", "createInvitations", "uploadAsset",
-  "putShortPath", "putInvitationEmail", "sendTestMail", "testEndpoint", "redeliver", "redeliverFailed", "replayEndpoint", "rotateEndpointSecret",
-  "updateEndpoint", "updateReport", "replaceReportLink", "setUserRole", "resetUser", "resetSecondFactor", "updateUser", "republishVersion", "retireVersion",
+  "exportResponses", "createKey", "createIdentityKey", "createToken", "createUser", "createWebhook", "createReport", "createInvitations", "uploadAsset",
+  "putShortPath", "putInvitationEmail", "sendTestMail", "testWebhook", "redeliver", "redeliverFailed", "replayWebhook", "rotateWebhookSecret",
+  "updateWebhook", "updateReport", "replaceReportLink", "setUserRole", "resetUser", "resetSecondFactor", "updateUser", "republishVersion", "retireVersion",
   "closeFlow", "reopenFlow", "updateFlow", "resumeOutbound", "deleteTestResponses", "deleteResponse", "exportPerson", "erasePerson", "eraseRespondent",
-  "revokeInvitation", "revokeReport", "revokeToken", "revokeIdentityKey", "deleteEndpoint", "deleteAsset", "archiveFlow", "restoreFlow", "revokeKey",
+  "revokeInvitation", "revokeReport", "revokeToken", "revokeIdentityKey", "deleteWebhook", "deleteAsset", "archiveFlow", "restoreFlow", "revokeKey",
 ];
 
 /** Operations that a server in this state refuses, and with which code. */

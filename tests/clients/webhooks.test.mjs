@@ -13,7 +13,7 @@ import { python } from "./python.mjs";
 import { startServer } from "./server.mjs";
 
 const DEFINITION = { title: "Reported", questions: [{ id: "why", type: "longText", prompt: "Why?" }] };
-const ARGS = ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+const ARGS = ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http"];
 const WAIT_MS_MAX = 120_000;
 
 let server;
@@ -59,10 +59,10 @@ async function submit(base, { flowVersionId }, answers) {
 async function hooked(name, url, options = {}) {
   const app = await server.createApp(name);
   const flow = await server.createFlow(app.appId, name, DEFINITION);
-  const endpoint = await server.admin("POST", `/apps/${app.appId}/endpoints`, {
-    url, types: ["response.created"], ...options,
+  const endpoint = await server.admin("POST", `/apps/${app.appId}/webhooks`, {
+    url, events: ["response.created"], ...options,
   });
-  const path = `/apps/${app.appId}/endpoints/${endpoint.endpointId}`;
+  const path = `/apps/${app.appId}/webhooks/${endpoint.webhookId}`;
   const deliveries = async () => (await server.admin("GET", `${path}/deliveries`)).items;
   return { ...app, flow, path, secret: endpoint.secret, deliveries };
 }
@@ -78,7 +78,7 @@ print("verified")
 test("the libraries of the specification verify every delivery, with either secret during a rotation", async () => {
   const to = await receiver();
   try {
-    const app = await hooked("Verified", to.url, { types: [] });
+    const app = await hooked("Verified", to.url, { events: [] });
     const secrets = [[app.secret]];
     for (let number = 0; number < 3; number += 1) await submit(app.base, app.flow, { why: `é ${number}` });
     await until("three deliveries", () => to.got.length >= 3);

@@ -193,8 +193,8 @@ def receiver_away(site, show):
     clock, settings = clock_file(site)
     server = healthy(site, show, settings={**WEBHOOKS, **settings})
     app = json.loads(server.admin("POST", "/apps", {"name": "Webhooks"}))
-    server.admin("POST", f"/apps/{app['appId']}/endpoints",
-                 {"url": f"http://127.0.0.1:{free_port()}/", "types": ["response.created", "flow.published"]})
+    server.admin("POST", f"/apps/{app['appId']}/webhooks",
+                 {"url": f"http://127.0.0.1:{free_port()}/", "events": ["response.created", "flow.published"]})
     new = {"name": "Webhooks", "kind": "survey", "definition": DEFINITION}
     flow = json.loads(server.admin("POST", f"/apps/{app['appId']}/flows", new))["flowId"]
     server.admin("POST", f"/flows/{flow}/publish")

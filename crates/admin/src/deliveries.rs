@@ -130,12 +130,12 @@ struct FailedSince {
 /// Newest first: those that wait for another attempt, and the last 1,000 finished ones of the last
 /// 30 days.
 #[utoipa::path(
-    get, path = "/apps/{appId}/endpoints/{endpointId}/deliveries", operation_id = "listDeliveries", tag = "Webhooks",
+    get, path = "/apps/{appId}/webhooks/{webhookId}/deliveries", operation_id = "listDeliveries", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path), DeliveryQuery),
+    params(("appId" = String, Path), ("webhookId" = String, Path), DeliveryQuery),
     responses(
         (status = 200, description = "A page of deliveries", body = List<Delivery>),
-        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -157,9 +157,9 @@ async fn list(
 ///
 /// With the event as it would be sent now.
 #[utoipa::path(
-    get, path = "/apps/{appId}/endpoints/{endpointId}/deliveries/{deliveryId}", operation_id = "getDelivery", tag = "Webhooks",
+    get, path = "/apps/{appId}/webhooks/{webhookId}/deliveries/{deliveryId}", operation_id = "getDelivery", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path), ("deliveryId" = String, Path)),
+    params(("appId" = String, Path), ("webhookId" = String, Path), ("deliveryId" = String, Path)),
     responses(
         (status = 200, description = "The delivery", body = DeliveryWithPayload),
         (status = 404, description = "`app_not_found`, `delivery_not_found`", body = Problem, content_type = "application/problem+json"),
@@ -185,9 +185,9 @@ async fn get(
 ///
 /// Its event is sent again soon, whatever became of it, with all attempts if it fails.
 #[utoipa::path(
-    post, path = "/apps/{appId}/endpoints/{endpointId}/deliveries/{deliveryId}/redeliver", operation_id = "redeliver", tag = "Webhooks",
+    post, path = "/apps/{appId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver", operation_id = "redeliver", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path), ("deliveryId" = String, Path)),
+    params(("appId" = String, Path), ("webhookId" = String, Path), ("deliveryId" = String, Path)),
     responses(
         (status = 204, description = "It will be sent"),
         (status = 404, description = "`app_not_found`, `delivery_not_found`", body = Problem, content_type = "application/problem+json"),
@@ -211,13 +211,13 @@ async fn redeliver(
 ///
 /// Those that were given up. Deliveries that wait are sent again by themselves.
 #[utoipa::path(
-    post, path = "/apps/{appId}/endpoints/{endpointId}/redeliver", operation_id = "redeliverFailed", tag = "Webhooks",
+    post, path = "/apps/{appId}/webhooks/{webhookId}/redeliver", operation_id = "redeliverFailed", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    params(("appId" = String, Path), ("webhookId" = String, Path)),
     request_body = FailedSince,
     responses(
         (status = 204, description = "They will be sent"),
-        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -238,12 +238,12 @@ async fn redeliver_failed(
 /// Sends an event of the type `endpoint.test` now, once, also to a disabled endpoint, and returns what
 /// became of it.
 #[utoipa::path(
-    post, path = "/apps/{appId}/endpoints/{endpointId}/test", operation_id = "testEndpoint", tag = "Webhooks",
+    post, path = "/apps/{appId}/webhooks/{webhookId}/test", operation_id = "testWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    params(("appId" = String, Path), ("webhookId" = String, Path)),
     responses(
         (status = 200, description = "The delivery", body = Delivery),
-        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`webhooks_unavailable`, or `too_many_tests`: try again in a few seconds", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),

@@ -296,7 +296,7 @@ fn written(page: EventPage) -> Vec<StreamEvent> {
 pub(super) fn types_of(names: &[String]) -> Result<Vec<EventType>, AdminError> {
     let read = |(at, name): (usize, &String)| {
         name.parse::<EventType>().ok().filter(|it| it.is_logged()).ok_or_else(|| {
-            let pointer = format!("/types/{at}");
+            let pointer = format!("/events/{at}");
             sluice_flow::definition::Fault { pointer, message: "is not an event type".to_owned() }
         })
     };

@@ -18,7 +18,6 @@ mod crosstab;
 mod deliveries;
 mod design;
 mod drafts;
-mod endpoints;
 mod events;
 mod exports;
 mod flow_state;
@@ -48,6 +47,7 @@ mod test_responses;
 mod tokens;
 mod users;
 mod versions;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ pub fn documented() -> OpenApiRouter<Arc<Engine>> {
         .merge(invitation_email::routes())
         .merge(reports::routes())
         .merge(events::routes())
-        .merge(endpoints::routes())
+        .merge(webhooks::routes())
         .merge(deliveries::routes())
         .merge(tokens::routes())
         .merge(users::routes())

@@ -51,8 +51,8 @@ const SHORT_PATH: &str = "/flows/{flowId}/short-path";
 const INVITATION_EMAIL: &str = "/flows/{flowId}/invitation-email";
 const REPORT: &str = "/flows/{flowId}/reports/{reportId}";
 const VERSION: &str = "/flow_versions/{flowVersionId}";
-const ENDPOINT: &str = "/apps/{appId}/endpoints/{endpointId}";
-const DELIVERY: &str = "/apps/{appId}/endpoints/{endpointId}/deliveries/{deliveryId}";
+const ENDPOINT: &str = "/apps/{appId}/webhooks/{webhookId}";
+const DELIVERY: &str = "/apps/{appId}/webhooks/{webhookId}/deliveries/{deliveryId}";
 const INVITATION: &str = "/invitations/{flowAssignmentId}";
 const RESPONSE: &str = "/responses/{responseId}";
 const RESPONDENT: &str = "/respondents/{respondentId}";
@@ -91,14 +91,14 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     read(ENDPOINT),
     entry("PATCH", ENDPOINT, ENDPOINT, OfBody),
     entry("DELETE", ENDPOINT, ENDPOINT, Read),
-    entry("POST", "/apps/{appId}/endpoints/{endpointId}/secret", ENDPOINT, Read),
-    entry("POST", "/apps/{appId}/endpoints/{endpointId}/replay", ENDPOINT, OfBody),
-    entry("POST", "/apps/{appId}/endpoints/{endpointId}/redeliver", ENDPOINT, Read),
-    entry("POST", "/apps/{appId}/endpoints/{endpointId}/test", ENDPOINT, Read),
+    entry("POST", "/apps/{appId}/webhooks/{webhookId}/secret", ENDPOINT, Read),
+    entry("POST", "/apps/{appId}/webhooks/{webhookId}/replay", ENDPOINT, OfBody),
+    entry("POST", "/apps/{appId}/webhooks/{webhookId}/redeliver", ENDPOINT, Read),
+    entry("POST", "/apps/{appId}/webhooks/{webhookId}/test", ENDPOINT, Read),
     read(DELIVERY),
     entry(
         "POST",
-        "/apps/{appId}/endpoints/{endpointId}/deliveries/{deliveryId}/redeliver",
+        "/apps/{appId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver",
         DELIVERY,
         Read,
     ),

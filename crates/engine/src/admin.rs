@@ -66,7 +66,7 @@ impl Missing {
             Self::User => "user_not_found",
             Self::Report => "report_not_found",
             Self::Asset => "asset_not_found",
-            Self::Endpoint => "endpoint_not_found",
+            Self::Endpoint => "webhook_not_found",
             Self::Delivery => "delivery_not_found",
         }
     }

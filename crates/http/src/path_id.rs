@@ -36,6 +36,6 @@ path_ids! {
     AssignmentId: "flowAssignmentId", Invitation;
     ReportId: "reportId", Report;
     AssetId: "assetId", Asset;
-    EndpointId: "endpointId", Endpoint;
+    EndpointId: "webhookId", Endpoint;
     DeliveryId: "deliveryId", Delivery;
 }

@@ -239,8 +239,8 @@ impl Settings {
                 plain_http: given.jwks_allow_http.or(file.jwks_allow_http).unwrap_or(false),
             },
             webhooks: OutboundPolicy {
-                networks: networks("webhooks-allow", given.webhooks_allow.or(file.webhooks_allow))?,
-                plain_http: given.webhooks_allow_http.or(file.webhooks_allow_http).unwrap_or(false),
+                networks: networks("webhook-allow", given.webhook_allow.or(file.webhook_allow))?,
+                plain_http: given.webhook_allow_http.or(file.webhook_allow_http).unwrap_or(false),
             },
             hosted: hosted_options(sends, given.trusted_proxies.or(file.trusted_proxies))?,
             mail,

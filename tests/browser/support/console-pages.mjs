@@ -123,20 +123,20 @@ export async function allPages(world, flow) {
 }
 
 /** The arguments of a server whose webhooks may go to this machine. */
-export const LOCAL_WEBHOOKS = ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+export const LOCAL_WEBHOOKS = ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http"];
 
 /** An endpoint where nobody listens, and one that is off. */
 async function webhookPages(admin, { appId, flowId }) {
-  const of = `/apps/${appId}/endpoints`;
+  const of = `/apps/${appId}/webhooks`;
   const make = (path, more) => admin("POST", of, { url: `http://127.0.0.1:9/hooks/${path}`, ...more });
-  const failing = await make("crm", { description: "The CRM", types: ["response.created", "flow.published"], flows: [flowId] });
+  const failing = await make("crm", { description: "The CRM", events: ["response.created", "flow.published"], flows: [flowId] });
   const off = await make("old");
-  await admin("PATCH", `${of}/${off.endpointId}`, { enabled: false });
-  const sent = await admin("POST", `${of}/${failing.endpointId}/test`);
+  await admin("PATCH", `${of}/${off.webhookId}`, { enabled: false });
+  const sent = await admin("POST", `${of}/${failing.webhookId}/test`);
   const app = `/console/apps/${appId}/settings`;
-  const one = `${app}/webhooks/${failing.endpointId}`;
+  const one = `${app}/webhooks/${failing.webhookId}`;
   return {
-    webhooks: `${app}/webhooks`, endpoint: one, "endpoint-edit": `${one}/edit`, "endpoint-off": `${app}/webhooks/${off.endpointId}`,
+    webhooks: `${app}/webhooks`, endpoint: one, "endpoint-edit": `${one}/edit`, "endpoint-off": `${app}/webhooks/${off.webhookId}`,
     "endpoint-replay": `${one}/replay`, delivery: `${one}/deliveries/${sent.deliveryId}`, events: `${app}/events`,
     "event-open": [`${app}/events`, (page) => page.locator("details.entry summary").last().click()],
     "endpoint-delete": [one, async (page) => {

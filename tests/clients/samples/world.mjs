@@ -28,7 +28,7 @@ const SURVEY = {
 
 /** Starts it; `receiver` is the address of a webhook receiver, `mail` the port of a mail server. */
 export async function startWorld({ receiver, mail }) {
-  const args = ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http", "--smtp-url", `smtp://127.0.0.1:${mail.port}?tls=none`, "--mail-from", "sluice@example.com", "--public-url", PUBLIC];
+  const args = ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http", "--smtp-url", `smtp://127.0.0.1:${mail.port}?tls=none`, "--mail-from", "sluice@example.com", "--public-url", PUBLIC];
   const server = await startServer({ args });
   try {
     return { server, ids: await fill(server, receiver) };
@@ -50,8 +50,8 @@ async function fill(server, receiver) {
     method: "POST", headers: { authorization: `Bearer ${server.token}`, "content-type": "image/jpeg" }, body: JPEG,
   });
   const { assetId } = await asset.json();
-  const { endpointId } = await server.admin("POST", `/apps/${appId}/endpoints`, { url: receiver, types: ["flow.published"] });
-  const deliveryId = await delivered(server, appId, endpointId);
+  const { webhookId } = await server.admin("POST", `/apps/${appId}/webhooks`, { url: receiver, events: ["flow.published"] });
+  const deliveryId = await delivered(server, appId, webhookId);
   const { kid } = await server.admin("POST", `/apps/${appId}/identity-keys`, { type: "hs256" });
   const { reportId } = await server.admin("POST", `/flows/${flowId}/reports`, { title: "November", questions: ["nps"] });
   const invited = await server.admin("POST", `/flows/${flowId}/invitations`, { identities: [{ type: "userId", value: "bob" }] });
@@ -60,7 +60,7 @@ async function fill(server, receiver) {
   await server.admin("PUT", `/flows/${flowId}/draft`, { ...SURVEY, title: "How are we doing today?" });
   await settled(server, appId);
   const ids = {
-    apiKey, appId, assetId, deliveryId, endpointId, flowAssignmentId: invited.flowAssignmentId, flowId, flowVersionId, kid, reportId, respondentId,
+    apiKey, appId, assetId, deliveryId, webhookId, flowAssignmentId: invited.flowAssignmentId, flowId, flowVersionId, kid, reportId, respondentId,
     responseId: responseIds[0], tokenId, userId,
   };
   for (const [name, id] of Object.entries(ids)) assert.equal(typeof id, "string", name);
@@ -89,10 +89,10 @@ async function settled(server, appId) {
 }
 
 /** Publishes another flow, and waits until the endpoint has received that. */
-async function delivered(server, appId, endpointId) {
+async function delivered(server, appId, webhookId) {
   await server.createFlow(appId, "Lunch", { title: "Lunch", questions: [{ id: "taste", type: "rating", prompt: "How was lunch?" }] });
   for (const end = Date.now() + DELIVERED_MS_MAX; Date.now() < end; await pause(POLL_MS)) {
-    const { items } = await server.admin("GET", `/apps/${appId}/endpoints/${endpointId}/deliveries`);
+    const { items } = await server.admin("GET", `/apps/${appId}/webhooks/${webhookId}/deliveries`);
     if (items[0]?.state === "delivered") return items[0].deliveryId;
   }
   throw new Error("the event was not delivered");

@@ -35,7 +35,7 @@ STARTS_MAX = 5
 # The lease of a killed node is 40 s.
 DELIVERED_SECONDS_MAX = 240
 SETTINGS = {"SLUICE_MASTER_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-            "SLUICE_WEBHOOKS_ALLOW": "127.0.0.0/8", "SLUICE_WEBHOOKS_ALLOW_HTTP": "true"}
+            "SLUICE_WEBHOOK_ALLOW": "127.0.0.0/8", "SLUICE_WEBHOOK_ALLOW_HTTP": "true"}
 INVALID, RETIRED, LIMITED = "invalid", "retired", "over a limit"
 KINDS = {3: INVALID, 5: RETIRED, 7: LIMITED}
 
@@ -59,7 +59,7 @@ class Flows:
         made(f"/flow_versions/{self.versions[RETIRED]}/retire")
         self.versions[INVALID] = self.versions[""]
         if with_outbox:
-            made(f"/apps/{app['appId']}/endpoints", {"url": receiver.url, "types": ["response.created"]})
+            made(f"/apps/{app['appId']}/webhooks", {"url": receiver.url, "events": ["response.created"]})
 
     def stored(self, server):
         """The text of every stored response by its id, and how many the summaries count."""

@@ -22,7 +22,7 @@ from under_load import AUTHORIZATION
 CUT_SECONDS_MAX, FIRST_SECONDS_MAX = 25.0, 30.0
 LOAD_SECONDS, CLIENTS, PAUSE_SECONDS = 3, 4, 0.02
 SETTINGS = {"SLUICE_MASTER_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-            "SLUICE_WEBHOOKS_ALLOW": "127.0.0.1/32", "SLUICE_WEBHOOKS_ALLOW_HTTP": "true"}
+            "SLUICE_WEBHOOK_ALLOW": "127.0.0.1/32", "SLUICE_WEBHOOK_ALLOW_HTTP": "true"}
 
 
 class Listener:
@@ -122,9 +122,9 @@ def once(site, store):
     made = server.make_flow(app)
     clients, before = loaded(server, made, LOAD_SECONDS)
     private, by_name = listeners(site)
-    endpoints = f"/apps/{app['appId']}/endpoints"
+    endpoints = f"/apps/{app['appId']}/webhooks"
     for listener in by_name.values():
-        server.admin("POST", endpoints, {"url": listener.url, "types": ["response.created"]})
+        server.admin("POST", endpoints, {"url": listener.url, "events": ["response.created"]})
     refused = server.call("POST", f"/api/admin/v1{endpoints}", {"url": private.url}, AUTHORIZATION)[0]
     clients, meanwhile = loaded(server, made, LOAD_SECONDS, clients.history)
     until(lambda: all(listener.count for listener in by_name.values()), FIRST_SECONDS_MAX)

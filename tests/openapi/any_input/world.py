@@ -59,7 +59,7 @@ class Server:
             settings[limit] = "0"
         binary = os.environ.get("SLUICE_BIN", str(ROOT / "target/debug/sluice"))
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", f"{self.folder.name}/data", "--no-demo"]
-        command += ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"]
+        command += ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http"]
         self.log = pathlib.Path(self.folder.name) / "log"
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -144,13 +144,13 @@ class World:
         return self.server.admin("GET", f"/responses/{self.responseId}")["respondentId"]
 
     def make_endpoint(self):
-        return self.server.admin("POST", f"/apps/{self.appId}/endpoints", {"url": self.server.receives})
+        return self.server.admin("POST", f"/apps/{self.appId}/webhooks", {"url": self.server.receives})
 
-    def make_endpointId(self):
-        return self.endpoint["endpointId"]
+    def make_webhookId(self):
+        return self.endpoint["webhookId"]
 
     def make_deliveryId(self):
-        path = f"/apps/{self.appId}/endpoints/{self.endpointId}"
+        path = f"/apps/{self.appId}/webhooks/{self.webhookId}"
         self.make_responseId()
         until = time.monotonic() + WAIT_SECONDS_MAX
         while time.monotonic() < until:

@@ -195,16 +195,17 @@ fn people() -> Limits {
 
 fn webhooks() -> Limits {
     vec![
-        ("NewEndpoint.url", chars(1, webhooks::URL_CHARS_MAX)),
-        ("NewEndpoint.description", chars(0, webhooks::DESCRIPTION_CHARS_MAX)),
-        ("NewEndpoint.types", items(0, EVENT_TYPES_MAX)),
-        ("NewEndpoint.flows", items(0, webhooks::FLOWS_MAX)),
-        ("NewEndpoint.flows[]", chars(1, ID_TEXT_CHARS_MAX)),
-        ("EndpointPatch.url", chars(1, webhooks::URL_CHARS_MAX)),
-        ("EndpointPatch.description", chars(0, webhooks::DESCRIPTION_CHARS_MAX)),
-        ("EndpointPatch.types", items(0, EVENT_TYPES_MAX)),
-        ("EndpointPatch.flows", items(0, webhooks::FLOWS_MAX)),
-        ("EndpointPatch.flows[]", chars(1, ID_TEXT_CHARS_MAX)),
+        ("NewWebhook.url", chars(1, webhooks::URL_CHARS_MAX)),
+        ("NewWebhook.description", chars(0, webhooks::DESCRIPTION_CHARS_MAX)),
+        ("NewWebhook.events", items(0, EVENT_TYPES_MAX)),
+        ("NewWebhook.flows", items(0, webhooks::FLOWS_MAX)),
+        ("NewWebhook.flows[]", chars(1, ID_TEXT_CHARS_MAX)),
+        ("NewWebhook.flowId", chars(1, ID_TEXT_CHARS_MAX)),
+        ("WebhookPatch.url", chars(1, webhooks::URL_CHARS_MAX)),
+        ("WebhookPatch.description", chars(0, webhooks::DESCRIPTION_CHARS_MAX)),
+        ("WebhookPatch.events", items(0, EVENT_TYPES_MAX)),
+        ("WebhookPatch.flows", items(0, webhooks::FLOWS_MAX)),
+        ("WebhookPatch.flows[]", chars(1, ID_TEXT_CHARS_MAX)),
         ("Replay.after", chars(1, ID_TEXT_CHARS_MAX)),
         ("Rotation.keepPreviousSeconds", range(0, ROTATION_SECONDS_MAX.into())),
     ]

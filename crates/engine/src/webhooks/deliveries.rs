@@ -110,7 +110,7 @@ impl AppHandle {
             let detail = "too many test events are being sent; try again in a few seconds";
             return Err(AdminError::conflict("too_many_tests", detail));
         };
-        let data = json!({"appId": self.app_id(), "endpointId": endpoint}).to_string();
+        let data = json!({"appId": self.app_id(), "webhookId": endpoint}).to_string();
         let data =
             RawValue::from_string(data).map_err(|error| StoreError::Failed(Box::new(error)))?;
         let event = EventId::from_uuid(core.new_id());

@@ -190,7 +190,7 @@ impl AppHandle {
             if core.store.list_endpoints(self.app_id()).await?.len() >= ENDPOINTS_MAX {
                 let detail =
                     format!("an app has at most {ENDPOINTS_MAX} endpoints; delete one first");
-                return Err(AdminError::conflict("too_many_endpoints", detail));
+                return Err(AdminError::conflict("too_many_webhooks", detail));
             }
             let put = Write::Endpoint(EndpointWrite::Put(Box::new(row.clone())));
             let audit = self.permit.audit(AuditAction::EndpointCreated, endpoint_id, &shown(row));

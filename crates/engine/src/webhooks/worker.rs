@@ -415,7 +415,7 @@ async fn disable(
         let action = AuditAction::EndpointDisabled;
         let audit =
             core.audit(&actor, Some(app_id), action, endpoint_id, &json!({"reason": reason}));
-        let data = json!({"endpointId": endpoint_id, "reason": reason});
+        let data = json!({"webhookId": endpoint_id, "reason": reason});
         let at = core.now();
         let mut writes = vec![
             Write::Endpoint(EndpointWrite::Disable {

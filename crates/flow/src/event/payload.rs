@@ -113,7 +113,7 @@ fn fields(kind: EventType) -> Vec<Field> {
     let version = || id("flowVersionId", "fv_01KA2VgdPrWYDVgYy3wLpC");
     let number = || ("number", json!({"type": "integer"}), json!(3));
     let response = || id("responseId", "rs_01KA2VgdPrWYDVgYy3wLpD");
-    let endpoint = || id("endpointId", "ep_01KA2VgdPrWYDVgYy3wLpH");
+    let endpoint = || id("webhookId", "ep_01KA2VgdPrWYDVgYy3wLpH");
     let own = match kind {
         EventType::ResponseCreated => {
             vec![flow(), ("response", json!({"$ref": "#/components/schemas/Response"}), json!({}))]

@@ -84,7 +84,7 @@ impl WebhookClient {
 
 impl WebhookSender for WebhookClient {
     fn permits(&self, url: &str) -> Result<(), String> {
-        self.policy.permits_url(url, "--webhooks-allow")
+        self.policy.permits_url(url, "--webhook-allow")
     }
 
     fn send(&self, request: WebhookRequest) -> SendFuture<'_> {

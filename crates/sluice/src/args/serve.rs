@@ -161,20 +161,20 @@ pub(crate) struct ServeArgs {
     pub(crate) jwks_allow_http: Option<bool>,
 
     /// Private networks that webhooks may be sent to [default: none]
-    #[arg(long, env = "SLUICE_WEBHOOKS_ALLOW", value_name = "CIDR,…")]
-    pub(crate) webhooks_allow: Option<String>,
+    #[arg(long, env = "SLUICE_WEBHOOK_ALLOW", value_name = "CIDR,…")]
+    pub(crate) webhook_allow: Option<String>,
 
     /// Allow webhooks to be sent over plain HTTP
     #[arg(
         long,
-        env = "SLUICE_WEBHOOKS_ALLOW_HTTP",
+        env = "SLUICE_WEBHOOK_ALLOW_HTTP",
         value_name = "BOOL",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "true",
         value_parser = BoolishValueParser::new(),
     )]
-    pub(crate) webhooks_allow_http: Option<bool>,
+    pub(crate) webhook_allow_http: Option<bool>,
 
     /// Send neither e-mails nor webhooks, for a look at a copy of a database
     #[arg(

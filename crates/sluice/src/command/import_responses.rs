@@ -212,7 +212,7 @@ async fn refuse_webhooks(server: &Server, app: &str, flow: &str, rows: u64) -> R
     let wants = |list: &Value, name: &str| {
         list.as_array().is_none_or(|list| list.is_empty() || list.iter().any(|it| it == name))
     };
-    let endpoints = server.list(&format!("/apps/{app}/endpoints")).await;
+    let endpoints = server.list(&format!("/apps/{app}/webhooks")).await;
     let endpoints = endpoints.map_err(|error| match error {
         CallError::Refused(_) => Failure::new(
             "this token cannot see whether webhooks would send an event for each row",

@@ -413,8 +413,8 @@ async fn webhooks_are_not_sent_by_surprise() {
     importer.write("rows.csv", "nps\n5\n");
     let (_, apps) = importer.server.admin(&importer.token, "/apps").await;
     let app = apps["items"][0]["appId"].as_str().unwrap();
-    let url = format!("{}/api/admin/v1/apps/{app}/endpoints", importer.server.base);
-    let body = json!({"url": "https://hooks.example.com/in", "types": ["response.created"]});
+    let url = format!("{}/api/admin/v1/apps/{app}/webhooks", importer.server.base);
+    let body = json!({"url": "https://hooks.example.com/in", "events": ["response.created"]});
     let http = &importer.server.http;
     let made = http.post(url).bearer_auth(&importer.token).json(&body).send().await.unwrap();
     assert!(made.status().is_success(), "{made:?}");

@@ -56,13 +56,13 @@ async fn first_request(listener: TcpListener) -> (Vec<(String, String)>, Vec<u8>
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rust_snippet_verifies_a_webhook_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    let allow = ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+    let allow = ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http"];
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |it| it.args(allow));
     let admin = server.token().unwrap();
     let app = demo_app(&server, &admin).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let hook = format!("http://{}/", listener.local_addr().unwrap());
-    let url = format!("{}/api/admin/v1/apps/{app}/endpoints", server.base);
+    let url = format!("{}/api/admin/v1/apps/{app}/webhooks", server.base);
     let new = server.http.post(url).bearer_auth(&admin).json(&json!({"url": hook}));
     let endpoint: serde_json::Value =
         serde_json::from_slice(&new.send().await.unwrap().bytes().await.unwrap()).unwrap();

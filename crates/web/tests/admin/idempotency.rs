@@ -183,7 +183,7 @@ async fn no_secret_of_a_stored_reply_is_in_the_database() {
     for (path, body, names) in [
         ("/tokens".to_owned(), json!({"name": "x", "scopes": ["read"]}), &["token"][..]),
         (format!("/apps/{app}/identity-keys"), json!({"type": "hs256"}), &["secret"]),
-        (format!("/apps/{app}/endpoints"), json!({"url": "https://hooks.example/"}), &["secret"]),
+        (format!("/apps/{app}/webhooks"), json!({"url": "https://hooks.example/"}), &["secret"]),
         (format!("/flows/{flow}/reports"), json!({"title": "x", "questions": ["nps"]}), &["link"]),
     ] {
         let key = format!("key-of-the-request {path}");

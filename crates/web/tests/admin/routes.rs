@@ -78,8 +78,8 @@ impl Things {
         let asset = send(site, ROOT, &app, "image/png", png(2, 2, [1; 3])).await.ok(201);
         let asset = text(&asset["assetId"]);
         let new = json!({"url": "https://hooks.example/"});
-        let endpoint = site.post(&format!("/apps/{app}/endpoints"), new).await.ok(201);
-        let endpoint = text(&endpoint["endpointId"]);
+        let endpoint = site.post(&format!("/apps/{app}/webhooks"), new).await.ok(201);
+        let endpoint = text(&endpoint["webhookId"]);
         let delivery = sent(site, &app, &endpoint, &flow).await;
         Self {
             app,
@@ -124,7 +124,7 @@ impl Things {
             .replace("{flowAssignmentId}", &self.invitation)
             .replace("{reportId}", &self.report)
             .replace("{assetId}", &self.asset)
-            .replace("{endpointId}", &self.endpoint)
+            .replace("{webhookId}", &self.endpoint)
             .replace("{deliveryId}", &self.delivery);
         assert!(!path.contains('{'), "{path}");
         path
@@ -153,15 +153,15 @@ pub(crate) fn body(route: &Route) -> Value {
         ("POST", "/mail-test") => json!({"address": "ann@mail.example"}),
         ("POST", "/outbound/resume") => json!({"waiting": "send"}),
         ("PUT", "/flows/{flowId}/short-path") => json!({"path": "my-survey"}),
-        ("POST", "/apps/{appId}/endpoints") => json!({"url": "https://more.example/"}),
-        ("PATCH", "/apps/{appId}/endpoints/{endpointId}") => json!({"description": "x"}),
-        ("POST", "/apps/{appId}/endpoints/{endpointId}/secret") => {
+        ("POST", "/apps/{appId}/webhooks") => json!({"url": "https://more.example/"}),
+        ("PATCH", "/apps/{appId}/webhooks/{webhookId}") => json!({"description": "x"}),
+        ("POST", "/apps/{appId}/webhooks/{webhookId}/secret") => {
             json!({"keepPreviousSeconds": 60})
         }
-        ("POST", "/apps/{appId}/endpoints/{endpointId}/replay") => {
+        ("POST", "/apps/{appId}/webhooks/{webhookId}/replay") => {
             json!({"after": "evt_0000000000000000000000"})
         }
-        ("POST", "/apps/{appId}/endpoints/{endpointId}/redeliver") => {
+        ("POST", "/apps/{appId}/webhooks/{webhookId}/redeliver") => {
             json!({"since": "2026-11-15T00:00:00.000Z"})
         }
         ("PUT", _) => definition("Three"),

@@ -25,7 +25,7 @@ async fn until(site: &Site, what: &str, is_met: impl AsyncFn() -> bool) {
 }
 
 async fn deliveries(site: &Site, app: &str, endpoint: &str) -> Vec<Value> {
-    let path = format!("/apps/{app}/endpoints/{endpoint}/deliveries");
+    let path = format!("/apps/{app}/webhooks/{endpoint}/deliveries");
     site.get(&path).await.ok(200)["items"].as_array().unwrap().clone()
 }
 
@@ -133,13 +133,18 @@ async fn the_event_log_is_streamed_from_the_last_event_id() {
 #[tokio::test]
 async fn an_endpoint_is_created_changed_tested_and_deleted() {
     let (site, app, flow, _) = with_response().await;
-    let path = format!("/apps/{app}/endpoints");
+    let path = format!("/apps/{app}/webhooks");
     let new =
-        json!({"url": "https://hooks.example/a", "types": ["response.created"], "flows": [flow]});
+        json!({"url": "https://hooks.example/a", "events": ["response.created"], "flowId": flow});
     let made = site.post(&path, new).await.ok(201);
+    assert_eq!(
+        (&made["url"], &made["events"]),
+        (&json!("https://hooks.example/a"), &json!(["response.created"]))
+    );
+    assert_eq!(made["flows"], json!([flow]));
     assert!(text(&made["secret"]).starts_with("whsec_"));
     assert_eq!((&made["state"], &made["format"]), (&json!("active"), &json!("standard")));
-    let id = text(&made["endpointId"]);
+    let id = text(&made["webhookId"]);
     let one = format!("{path}/{id}");
     let shown = site.get(&one).await.ok(200);
     assert_eq!(shown["secret"], Value::Null);
@@ -157,19 +162,19 @@ async fn an_endpoint_is_created_changed_tested_and_deleted() {
     let again = site.post(&format!("{one}/deliveries/{delivery}/redeliver"), Value::Null).await;
     again.problem(409, "event_gone");
     site.delete(&one).await.ok(204);
-    site.get(&one).await.problem(404, "endpoint_not_found");
-    site.get(&format!("{one}/deliveries")).await.problem(404, "endpoint_not_found");
+    site.get(&one).await.problem(404, "webhook_not_found");
+    site.get(&format!("{one}/deliveries")).await.problem(404, "webhook_not_found");
 }
 
 #[tokio::test]
 async fn a_faulty_endpoint_is_refused() {
     let (site, app, _, _) = with_response().await;
-    let path = format!("/apps/{app}/endpoints");
+    let path = format!("/apps/{app}/webhooks");
     let private = json!({"url": "https://169.254.169.254/latest", "format": "fax"});
     let refused = site.post(&path, private).await;
     refused.faults(&[("/url", "must be a public address"), ("/format", "is not a format")]);
-    let typo = json!({"url": "https://hooks.example/", "types": ["response.stored"]});
-    site.post(&path, typo).await.faults(&[("/types/0", "is not an event type")]);
+    let typo = json!({"url": "https://hooks.example/", "events": ["response.stored"]});
+    site.post(&path, typo).await.faults(&[("/events/0", "is not an event type")]);
     let plain = json!({"url": "http://hooks.example/"});
     site.post(&path, plain).await.faults(&[("/url", "must be an https address")]);
     let chat = json!({"url": "https://hooks.example/", "format": "slack", "batch": true});

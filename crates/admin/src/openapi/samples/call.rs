@@ -10,7 +10,7 @@ const IDS: [(&str, &str); 14] = [
     ("appId", "app_01KA2VgdPrWYDVgYy3wLpA"),
     ("assetId", "as_06Dy3mWjVC9Wh9bEzFTKgV"),
     ("deliveryId", "dl_01KA2VgdPrWYDVgYy3wLpJ"),
-    ("endpointId", "ep_01KA2VgdPrWYDVgYy3wLpH"),
+    ("webhookId", "ep_01KA2VgdPrWYDVgYy3wLpH"),
     ("flowAssignmentId", "fa_01KA2VgdPrWYDVgYy3wLpG"),
     ("flowId", "fl_01KA2VgdPrWYDVgYy3wLpB"),
     ("flowVersionId", "fv_01KA2VgdPrWYDVgYy3wLpC"),

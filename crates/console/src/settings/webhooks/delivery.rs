@@ -60,7 +60,7 @@ fn test_payload(row: &DeliveryRow) -> Option<Payload> {
     if row.kind != EventType::EndpointTest.as_str() {
         return None;
     }
-    let data = json!({"appId": row.app_id, "endpointId": row.endpoint_id}).to_string();
+    let data = json!({"appId": row.app_id, "webhookId": row.endpoint_id}).to_string();
     let data = RawValue::from_string(data).ok()?;
     Some(Payload::new(row.event_id, EventType::EndpointTest, data))
 }

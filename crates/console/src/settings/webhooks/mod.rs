@@ -34,32 +34,32 @@ pub(super) fn routes() -> Router<Arc<Console>> {
     Router::new()
         .route("/console/apps/{appId}/settings/webhooks", get(show).post(form::create))
         .route("/console/apps/{appId}/settings/webhooks/new", get(form::new))
-        .route("/console/apps/{appId}/settings/webhooks/{endpointId}", get(endpoint::show))
+        .route("/console/apps/{appId}/settings/webhooks/{webhookId}", get(endpoint::show))
         .route(
-            "/console/apps/{appId}/settings/webhooks/{endpointId}/edit",
+            "/console/apps/{appId}/settings/webhooks/{webhookId}/edit",
             get(form::edit).post(form::save),
         )
-        .route("/console/apps/{appId}/settings/webhooks/{endpointId}/test", post(actions::test))
-        .route("/console/apps/{appId}/settings/webhooks/{endpointId}/state", post(actions::state))
+        .route("/console/apps/{appId}/settings/webhooks/{webhookId}/test", post(actions::test))
+        .route("/console/apps/{appId}/settings/webhooks/{webhookId}/state", post(actions::state))
         .route(
-            "/console/apps/{appId}/settings/webhooks/{endpointId}/secret",
+            "/console/apps/{appId}/settings/webhooks/{webhookId}/secret",
             get(actions::ask_secret).post(actions::replace_secret),
         )
         .route(
-            "/console/apps/{appId}/settings/webhooks/{endpointId}/redeliver",
+            "/console/apps/{appId}/settings/webhooks/{webhookId}/redeliver",
             get(actions::ask_redeliver).post(actions::redeliver),
         )
         .route(
-            "/console/apps/{appId}/settings/webhooks/{endpointId}/replay",
+            "/console/apps/{appId}/settings/webhooks/{webhookId}/replay",
             get(actions::ask_replay).post(actions::replay),
         )
-        .route("/console/apps/{appId}/settings/webhooks/{endpointId}/delete", post(actions::delete))
+        .route("/console/apps/{appId}/settings/webhooks/{webhookId}/delete", post(actions::delete))
         .route(
-            "/console/apps/{appId}/settings/webhooks/{endpointId}/deliveries/{deliveryId}",
+            "/console/apps/{appId}/settings/webhooks/{webhookId}/deliveries/{deliveryId}",
             get(delivery::show),
         )
         .route(
-            "/console/apps/{appId}/settings/webhooks/{endpointId}/deliveries/{deliveryId}/redeliver",
+            "/console/apps/{appId}/settings/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver",
             post(delivery::redeliver),
         )
 }

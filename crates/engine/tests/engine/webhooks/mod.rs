@@ -168,7 +168,7 @@ async fn a_receiver_that_is_gone_disables_its_endpoint_with_an_event() {
     it.submit().await;
     it.until(other, 1).await;
     let got = it.receivers.got(other).remove(0);
-    assert_eq!(got["data"]["endpointId"], json!(endpoint));
+    assert_eq!(got["data"]["webhookId"], json!(endpoint));
     assert_eq!(got["data"]["reason"], json!("gone"));
     assert_eq!(it.state(endpoint).await, EndpointState::Disabled);
     let before = it.receivers.got(URL).len();

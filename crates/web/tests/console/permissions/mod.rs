@@ -149,7 +149,7 @@ const INNER: &[&str] = &[
     "apiKey",
     "flowAssignmentId",
     "reportId",
-    "endpointId",
+    "webhookId",
 ];
 
 /// Routes that name an inner resource in the query or the body instead of the path.

@@ -216,7 +216,7 @@ impl Fixture {
         let (endpoint, delivery) = hook(site, app, response).await;
         let ids = BTreeMap::from([
             ("reportId", report),
-            ("endpointId", endpoint.to_string()),
+            ("webhookId", endpoint.to_string()),
             ("deliveryId", delivery.to_string()),
             ("secret", secret),
             ("appId", app.to_string()),

@@ -8,6 +8,7 @@ use sluice_engine::rows::Scope;
 use sluice_engine::webhooks::{NewEndpoint as New, ROTATION_SECONDS_MAX};
 use sluice_engine::{Engine, Secret};
 use sluice_flow::event::EventType;
+use sluice_flow::event::filter::EventFilter;
 use sluice_flow::id::{AppId, EndpointId, EventId, FlowId};
 use sluice_flow::time::Timestamp;
 use utoipa::ToSchema;
@@ -38,9 +39,9 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({
     "url": "https://example.com/hooks/sluice", "description": "CRM",
-    "types": ["response.created"], "flows": []
+    "events": ["response.created"], "flows": []
 }))]
-struct NewEndpoint {
+struct NewWebhook {
     /// An https address with a public host.
     url: String,
     /// At most 500 characters.
@@ -57,18 +58,22 @@ struct NewEndpoint {
     /// The types of events to send; empty or absent means all.
     #[serde(default)]
     #[schema(schema_with = schema::event_types, required = false)]
-    types: Vec<String>,
+    events: Vec<String>,
     /// The flows whose events to send; empty or absent means all.
     #[serde(default)]
     #[schema(value_type = Vec<String>, required = false)]
     flows: Vec<FlowId>,
+    /// One flow, as a short form of `flows`.
+    #[serde(default)]
+    #[schema(value_type = String, required = false)]
+    flow_id: Option<FlowId>,
 }
 
 /// Changes to an endpoint; absent fields stay as they are.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"enabled": true}))]
-struct EndpointPatch {
+struct WebhookPatch {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     url: Option<String>,
@@ -83,7 +88,7 @@ struct EndpointPatch {
     batch: Option<bool>,
     #[serde(default, deserialize_with = "given")]
     #[schema(schema_with = schema::event_types, required = false)]
-    types: Option<Vec<String>>,
+    events: Option<Vec<String>>,
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     flows: Option<Vec<FlowId>>,
@@ -97,15 +102,15 @@ struct EndpointPatch {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
-    "endpointId": "ep_01KA2VgdPrWYDVgYy3wLpH", "url": "https://example.com/hooks/sluice",
-    "description": "CRM", "format": "standard", "batch": false, "types": ["response.created"], "flows": [],
+    "webhookId": "ep_01KA2VgdPrWYDVgYy3wLpH", "url": "https://example.com/hooks/sluice",
+    "description": "CRM", "format": "standard", "batch": false, "events": ["response.created"], "flows": [],
     "state": "active", "cursor": "evt_01KA2VgdPrWYDVgYy3wLpD", "failingSince": null,
     "disabledAt": null, "disabledReason": null, "previousSecretUntil": null,
     "createdAt": "2026-11-15T02:00:00.000Z"
 }))]
-pub(super) struct Endpoint {
+pub(super) struct Webhook {
     #[schema(value_type = String)]
-    endpoint_id: EndpointId,
+    webhook_id: EndpointId,
     url: String,
     description: String,
     #[schema(schema_with = schema::webhook_format)]
@@ -113,7 +118,7 @@ pub(super) struct Endpoint {
     /// Whether up to 100 events share a request.
     batch: bool,
     #[schema(schema_with = schema::event_types)]
-    types: Vec<EventType>,
+    events: Vec<EventType>,
     #[schema(value_type = Vec<String>)]
     flows: Vec<FlowId>,
     #[schema(schema_with = schema::endpoint_state)]
@@ -137,15 +142,15 @@ pub(super) struct Endpoint {
     created_at: Timestamp,
 }
 
-impl From<sluice_engine::Endpoint> for Endpoint {
+impl From<sluice_engine::Endpoint> for Webhook {
     fn from(it: sluice_engine::Endpoint) -> Self {
         Self {
-            endpoint_id: it.endpoint_id,
+            webhook_id: it.endpoint_id,
             url: it.url,
             description: it.description,
             format: it.format,
             batch: it.batch,
-            types: it.filter.types,
+            events: it.filter.types,
             flows: it.filter.flows,
             state: it.state.as_str(),
             cursor: it.cursor,
@@ -161,20 +166,20 @@ impl From<sluice_engine::Endpoint> for Endpoint {
 /// An endpoint with its new secret.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
-    "endpointId": "ep_01KA2VgdPrWYDVgYy3wLpH", "url": "https://example.com/hooks/sluice",
-    "description": "CRM", "format": "standard", "batch": false, "types": ["response.created"], "flows": [],
+    "webhookId": "ep_01KA2VgdPrWYDVgYy3wLpH", "url": "https://example.com/hooks/sluice",
+    "description": "CRM", "format": "standard", "batch": false, "events": ["response.created"], "flows": [],
     "state": "active", "cursor": "evt_01KA2VgdPrWYDVgYy3wLpD", "failingSince": null,
     "disabledAt": null, "disabledReason": null, "previousSecretUntil": null,
     "createdAt": "2026-11-15T02:00:00.000Z", "secret": "whsec_…"
 }))]
-struct EndpointWithSecret {
+struct WebhookWithSecret {
     #[serde(flatten)]
-    endpoint: Endpoint,
+    endpoint: Webhook,
     /// Verifies signatures: shown now and never again.
     secret: String,
 }
 
-impl EndpointWithSecret {
+impl WebhookWithSecret {
     fn new((endpoint, secret): (sluice_engine::Endpoint, Secret)) -> Self {
         Self { endpoint: endpoint.into(), secret: secret.0 }
     }
@@ -182,8 +187,8 @@ impl EndpointWithSecret {
 
 /// The endpoints of an app.
 #[derive(Debug, Serialize, ToSchema)]
-struct EndpointList {
-    items: Vec<Endpoint>,
+struct WebhookList {
+    items: Vec<Webhook>,
 }
 
 /// For how long the previous secret signs as well.
@@ -216,14 +221,14 @@ struct Replay {
 /// It receives what happens from now on, by the Standard Webhooks specification. The secret is in the
 /// reply, once.
 #[utoipa::path(
-    post, path = "/apps/{appId}/endpoints", operation_id = "createEndpoint", tag = "Webhooks",
+    post, path = "/apps/{appId}/webhooks", operation_id = "createWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
     params(("appId" = String, Path)),
-    request_body = NewEndpoint,
+    request_body = NewWebhook,
     responses(
-        (status = 201, description = "The endpoint with its secret", body = EndpointWithSecret),
+        (status = 201, description = "The endpoint with its secret", body = WebhookWithSecret),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "`too_many_endpoints`: delete one first", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`too_many_webhooks`: delete one first", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -231,25 +236,25 @@ async fn create(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(app): PathParam<AppId>,
-    Body(new): Body<NewEndpoint>,
+    Body(new): Body<NewWebhook>,
 ) -> Reply {
     let app = engine.app(&actor, Scope::Admin, app).await?;
-    let filter =
-        sluice_flow::event::filter::EventFilter { types: types_of(&new.types)?, flows: new.flows };
-    let NewEndpoint { url, description, format, batch, .. } = new;
+    let NewWebhook { url, description, format, batch, events, mut flows, flow_id } = new;
+    flows.extend(flow_id.filter(|it| !flows.contains(it)));
+    let filter = EventFilter { types: types_of(&events)?, flows };
     let new = New { url, description, format, batch, filter };
-    reply::created(EndpointWithSecret::new(app.create_endpoint(&new).await?))
+    reply::created(WebhookWithSecret::new(app.create_endpoint(&new).await?))
 }
 
 /// List the webhook endpoints of an app
 ///
 /// Oldest first, disabled ones included: at most 50.
 #[utoipa::path(
-    get, path = "/apps/{appId}/endpoints", operation_id = "listEndpoints", tag = "Webhooks",
+    get, path = "/apps/{appId}/webhooks", operation_id = "listWebhooks", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
     params(("appId" = String, Path)),
     responses(
-        (status = 200, description = "The endpoints", body = EndpointList),
+        (status = 200, description = "The endpoints", body = WebhookList),
         (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
@@ -260,17 +265,17 @@ async fn list(
     PathParam(app): PathParam<AppId>,
 ) -> Reply {
     let endpoints = engine.app(&actor, Scope::Admin, app).await?.list_endpoints().await?;
-    reply::ok(EndpointList { items: endpoints.into_iter().map(Endpoint::from).collect() })
+    reply::ok(WebhookList { items: endpoints.into_iter().map(Webhook::from).collect() })
 }
 
 /// Get a webhook endpoint
 #[utoipa::path(
-    get, path = "/apps/{appId}/endpoints/{endpointId}", operation_id = "getEndpoint", tag = "Webhooks",
+    get, path = "/apps/{appId}/webhooks/{webhookId}", operation_id = "getWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    params(("appId" = String, Path), ("webhookId" = String, Path)),
     responses(
-        (status = 200, description = "The endpoint", body = Endpoint),
-        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 200, description = "The endpoint", body = Webhook),
+        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -281,20 +286,20 @@ async fn get(
     PathParam(endpoint): PathParam<EndpointId>,
 ) -> Reply {
     let app = engine.app(&actor, Scope::Admin, app).await?;
-    reply::ok(Endpoint::from(app.endpoint(endpoint).await?))
+    reply::ok(Webhook::from(app.endpoint(endpoint).await?))
 }
 
 /// Change a webhook endpoint
 ///
 /// Also disables it, and enables it again after it was disabled.
 #[utoipa::path(
-    patch, path = "/apps/{appId}/endpoints/{endpointId}", operation_id = "updateEndpoint", tag = "Webhooks",
+    patch, path = "/apps/{appId}/webhooks/{webhookId}", operation_id = "updateWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path)),
-    request_body = EndpointPatch,
+    params(("appId" = String, Path), ("webhookId" = String, Path)),
+    request_body = WebhookPatch,
     responses(
-        (status = 200, description = "The changed endpoint", body = Endpoint),
-        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 200, description = "The changed endpoint", body = Webhook),
+        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -303,7 +308,7 @@ async fn update(
     Caller(actor): Caller,
     PathParam(app): PathParam<AppId>,
     PathParam(endpoint): PathParam<EndpointId>,
-    Body(patch): Body<EndpointPatch>,
+    Body(patch): Body<WebhookPatch>,
 ) -> Reply {
     let app = engine.app(&actor, Scope::Admin, app).await?;
     let patch = sluice_engine::EndpointPatch {
@@ -311,23 +316,23 @@ async fn update(
         description: patch.description,
         format: patch.format,
         batch: patch.batch,
-        types: patch.types.as_deref().map(types_of).transpose()?,
+        types: patch.events.as_deref().map(types_of).transpose()?,
         flows: patch.flows,
         enabled: patch.enabled,
     };
-    reply::ok(Endpoint::from(app.change_endpoint(endpoint, &patch).await?))
+    reply::ok(Webhook::from(app.change_endpoint(endpoint, &patch).await?))
 }
 
 /// Delete a webhook endpoint
 ///
 /// With its deliveries. Nothing more is sent to it.
 #[utoipa::path(
-    delete, path = "/apps/{appId}/endpoints/{endpointId}", operation_id = "deleteEndpoint", tag = "Webhooks",
+    delete, path = "/apps/{appId}/webhooks/{webhookId}", operation_id = "deleteWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    params(("appId" = String, Path), ("webhookId" = String, Path)),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -346,13 +351,13 @@ async fn delete(
 ///
 /// Requests have two signatures until the previous secret ends. The new one is in the reply, once.
 #[utoipa::path(
-    post, path = "/apps/{appId}/endpoints/{endpointId}/secret", operation_id = "rotateEndpointSecret", tag = "Webhooks",
+    post, path = "/apps/{appId}/webhooks/{webhookId}/secret", operation_id = "rotateWebhookSecret", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    params(("appId" = String, Path), ("webhookId" = String, Path)),
     request_body = Rotation,
     responses(
-        (status = 201, description = "The endpoint with its new secret", body = EndpointWithSecret),
-        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 201, description = "The endpoint with its new secret", body = WebhookWithSecret),
+        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -365,20 +370,20 @@ async fn rotate(
 ) -> Reply {
     let app = engine.app(&actor, Scope::Admin, app).await?;
     let rotated = app.rotate_endpoint_secret(endpoint, rotation.keep_previous_seconds).await?;
-    reply::created(EndpointWithSecret::new(rotated))
+    reply::created(WebhookWithSecret::new(rotated))
 }
 
 /// Replay events to a webhook endpoint
 ///
 /// Sends everything after a position of the event log again, whatever became of it before.
 #[utoipa::path(
-    post, path = "/apps/{appId}/endpoints/{endpointId}/replay", operation_id = "replayEndpoint", tag = "Webhooks",
+    post, path = "/apps/{appId}/webhooks/{webhookId}/replay", operation_id = "replayWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("endpointId" = String, Path)),
+    params(("appId" = String, Path), ("webhookId" = String, Path)),
     request_body = Replay,
     responses(
-        (status = 200, description = "The endpoint at its new position", body = Endpoint),
-        (status = 404, description = "`app_not_found`, `endpoint_not_found`", body = Problem, content_type = "application/problem+json"),
+        (status = 200, description = "The endpoint at its new position", body = Webhook),
+        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -390,5 +395,5 @@ async fn replay(
     Body(replay): Body<Replay>,
 ) -> Reply {
     let app = engine.app(&actor, Scope::Admin, app).await?;
-    reply::ok(Endpoint::from(app.replay_endpoint(endpoint, replay.after).await?))
+    reply::ok(Webhook::from(app.replay_endpoint(endpoint, replay.after).await?))
 }
