@@ -61,7 +61,7 @@ test("the five-minute start works from its first line to its last", async (t) =>
     return block.code;
   };
   await t.test("the server is started by what it says", async () => {
-    assert.match(next("sh"), /^cargo install --path crates\/sluice\nsluice\n$/, "run by the tests of packages");
+    assert.match(next("sh"), /^cargo install --locked --path crates\/sluice\nsluice\n$/, "the test run has built the same binary");
     assert.match(next("sh"), /^export SLUICE_TOKEN=sluice_…/);
   });
   await t.test("the flow is checked and published", async () => {

@@ -61,9 +61,16 @@ test("every block is of a kind that is run below", () => {
 
 test("the package can be installed", () => {
   const [{ code }] = BLOCKS;
-  assert.equal(code, "npm install sluice\n");
+  assert.equal(code, "(cd REPOSITORY/sdk/typescript && npm ci && npm run build)\nnpm install REPOSITORY/sdk/typescript\n", "the test run builds it");
   const quiet = { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
   const packed = execFileSync("npm", ["pack", ROOT, "--ignore-scripts", "--silent"], quiet).trim().split("\n").at(-1);
+  // From the folder, as printed; then from the archive that a registry would have.
+  const own_folder = mkdtempSync(join(tmpdir(), "sluice-by-path-"));
+  writeFileSync(join(own_folder, "package.json"), '{"type": "module"}');
+  const printed = code.split("\n")[1].replace("REPOSITORY/sdk/typescript", ROOT).split(" ");
+  execFileSync(printed[0], [...printed.slice(1), "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps"], { ...quiet, cwd: own_folder });
+  const linked = execFileSync(process.execPath, ["-e", 'import("sluice").then((it) => console.log(Object.keys(it).join()))'], { ...quiet, cwd: own_folder });
+  assert.match(linked, /createSluice/);
   writeFileSync(join(folder, "package.json"), '{"type": "module"}');
   execFileSync("npm", ["install", `./${packed}`, "--offline", "--no-audit", "--no-fund", "--omit=peer", "--legacy-peer-deps"], quiet);
   const own = execFileSync(process.execPath, ["-e", 'import("sluice").then((it) => console.log(Object.keys(it).join()))'], quiet);
