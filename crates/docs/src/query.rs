@@ -95,9 +95,8 @@ const PHRASES: [(&str, &str); 8] = [
 ];
 
 /// What readers type, and what the documentation calls it.
-const OTHER_NAMES: [(&str, &str); 32] = [
+const OTHER_NAMES: [(&str, &str); 40] = [
     ("2fa", "second factor"),
-    ("mfa", "second factor"),
     ("analytics", "results"),
     ("branching", "logic"),
     ("branding", "design"),
@@ -108,18 +107,26 @@ const OTHER_NAMES: [(&str, &str); 32] = [
     ("customer", "respondent"),
     ("dashboard", "results"),
     ("delete", "erase"),
+    ("domain", "public url"),
     ("excel", "export"),
     ("form", "flow"),
     ("gdpr", "erase"),
     ("helm", "kubernetes"),
+    ("https", "tls"),
     ("i18n", "translations"),
     ("k8s", "kubernetes"),
     ("kafka", "nats"),
     ("localization", "translations"),
+    ("lost", "lose"),
     ("mail", "email"),
+    ("mfa", "second factor"),
     ("monitoring", "metrics"),
+    ("notification", "notice"),
     ("permissions", "roles"),
+    ("port", "listen address"),
+    ("sbom", "bill of materials"),
     ("spreadsheet", "export"),
+    ("ssl", "tls"),
     ("sso", "openid connect"),
     ("survey", "flow"),
     ("theme", "design"),
@@ -128,6 +135,7 @@ const OTHER_NAMES: [(&str, &str); 32] = [
     ("validate", "judge"),
     ("website", "page"),
     ("widget", "pop-up"),
+    ("zapier", "webhook"),
 ];
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ mod tests {
     }
 
     /// What a reader would type, and the page that should come first.
-    const FIRST: [(&str, &str); 60] = [
+    const FIRST: [(&str, &str); 65] = [
         ("install", "installing"),
         ("docker", "installing"),
         ("k8s", "installing"),
@@ -246,6 +246,11 @@ mod tests {
         ("quota", "api"),
         ("audit log", "api"),
         ("colors", "hosted"),
+        ("uninstall", "installing"),
+        ("https", "running"),
+        ("zapier", "events"),
+        ("sbom", "releasing"),
+        ("lost admin token", "running"),
     ];
 
     #[test]
