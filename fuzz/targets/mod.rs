@@ -44,6 +44,7 @@ targets! {
     values
     markdown
     image
+    multipart
 }
 
 impl Target {

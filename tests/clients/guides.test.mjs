@@ -3,8 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
@@ -31,7 +30,10 @@ const PAGES_ELSEWHERE = {
   "start": "tests/clients/docs.test.mjs",
 };
 
-/** The blocks of the other pages that are not commands for this server: [page, part of the block, the test that covers it]. */
+/**
+ * The blocks of the other pages that are not commands for this server: [page, part of the block, the file that covers it]. A file with
+ * many tests is followed by the name of the test.
+ */
 const ELSEWHERE = [
   ["api", '"code":"invalid"', "tests/clients/guides.test.mjs"],
   ["api", '"closeAfter":200', "tests/clients/guides.test.mjs"],
@@ -53,10 +55,10 @@ const ELSEWHERE = [
   ["events", 'open("events.jsonl", "a")', "tests/clients/events.test.mjs"],
   ["events", "CREATE OR REPLACE TABLE", "tests/clients/events.test.mjs"],
   ["events", "duckdb warehouse.db", "tests/clients/events.test.mjs"],
-  ["events", "text/event-stream", "crates/web/tests/admin/webhooks.rs"],
-  ["events", '"flow.published"', "crates/web/tests/admin/webhooks.rs"],
-  ["events", '"event.batch"', "crates/engine/tests/engine"],
-  ["events", '"omitted"', "crates/sluice/tests/cli/nats"],
+  ["events", "text/event-stream", "crates/web/tests/admin/webhooks.rs", "fn the_event_log_is_streamed_from_the_last_event_id"],
+  ["events", '"flow.published"', "crates/web/tests/admin/webhooks.rs", "fn the_event_log_is_read_page_by_page"],
+  ["events", '"event.batch"', "crates/engine/tests/engine/webhooks/batches.rs", "fn events_of_a_second_share_a_request_that_is_signed_as_one"],
+  ["events", '"omitted"', "crates/sluice/tests/cli/nats/mod.rs", "fn an_event_that_is_too_large_is_published_once_without_its_contents"],
   ["events", '"format": "slack"', "crates/web/tests/admin/webhooks.rs"],
   ["exports", "--follow responses/", "tests/clients/pipelines.test.mjs"],
   ["exports", "import duckdb", "tests/clients/pipelines.test.mjs"],
@@ -69,7 +71,7 @@ const ELSEWHERE = [
   ["flows-as-code", "sluice flow window", "tests/clients/guides-stories.test.mjs"],
   ["flows", "unknown type; did you mean", "tests/clients/guides.test.mjs"],
   ["flows", "YAML reads this as a number", "tests/clients/guides.test.mjs"],
-  ["funnel", '"opened": 120', "crates/web/tests/admin"],
+  ["funnel", '"opened": 120', "crates/web/tests/admin/funnel.rs", "fn a_funnel_has_the_figures_that_were_reported"],
   ["funnel", "navigator.sendBeacon", "tests/browser/visits.test.mjs"],
   ["import/README", "sluice import typeform", "tests/clients/guides-stories.test.mjs"],
   ["import/README", "runs from 1 to 5", "tests/clients/guides-stories.test.mjs"],
@@ -84,7 +86,7 @@ const ELSEWHERE = [
   ["installing", "sudo sed", "tests/clients/guides-stories.test.mjs"],
   ["moving", "sluice move --from sqlite:sluice-data", "tests/clients/guides-stories.test.mjs"],
   ["proxies", "--trusted-proxies", "tests/clients/proxies.test.mjs"],
-  ["respondents", '"remaining": 93600', "crates/web/tests/admin"],
+  ["respondents", '"remaining": 93600', "crates/admin/src/respondents.rs", "fn an_erasure_in_the_background_is_202_and_a_finished_one_is_200"],
   ["running", "sluice recount ", "tests/clients/guides-stories.test.mjs"],
   ["running", "[profiles.staging]", "tests/clients/guides-stories.test.mjs"],
   ["running", "--profile staging", "tests/clients/guides-stories.test.mjs"],
@@ -193,7 +195,24 @@ test("every block is run here, by a test that exists, or has a reason", async ()
       assert.ok(!(covers && reason), `${name}: ${covers}`);
     }
   }
-  for (const path of [...Object.values(PAGES_ELSEWHERE), ...ELSEWHERE.map(([, , path]) => path)]) assert.ok(existsSync(join(ROOT, path)), path);
+  for (const path of Object.values(PAGES_ELSEWHERE)) assert.equal(await missing(path), "");
+  for (const [, , path, name] of ELSEWHERE) assert.equal(await missing(path, name), "");
+});
+
+/** What is wrong with a file that is said to have a test; empty if nothing is. */
+async function missing(path, name = "") {
+  const file = await stat(join(ROOT, path)).catch(() => null);
+  if (!file?.isFile()) return `${path} is not a file`;
+  return (await readFile(join(ROOT, path), "utf8")).includes(name) ? "" : `${path} has no ${name}`;
+}
+
+test("an entry of the tables must be a file that has the test", async () => {
+  for (const [path, name, expected] of [
+    ["tests/clients", "", "tests/clients is not a file"],
+    ["tests/clients/none.test.mjs", "", "tests/clients/none.test.mjs is not a file"],
+    ["tests/clients/events.test.mjs", "no such test", "tests/clients/events.test.mjs has no no such test"],
+    ["tests/clients/events.test.mjs", "", ""],
+  ]) assert.equal(await missing(path, name), expected);
 });
 
 test("no entry of the tables is without its block", async () => {

@@ -50,12 +50,21 @@ class Assistant {
     return { data: JSON.parse(content[0].text), untrusted, word, bytes, trustedText: content[0].text, markedText: content[1].text };
   }
 
-  /** The message of a tool that must fail. */
+  /** The message of a tool that must fail, and what it quotes. */
   async refused(name, args = {}) {
+    const { message, quoted } = await this.failed(name, args);
+    return [message, ...quoted].join("\n");
+  }
+
+  /** The same in two parts: our sentences, and what the server said, which must be between the marks. */
+  async failed(name, args = {}) {
     const { content, isError } = await this.raw(name, args);
     assert.equal(isError, true, `${name} was not refused: ${JSON.stringify(content)}`);
-    assert.equal(content.length, 1);
-    return content[0].text;
+    assert.ok([1, 2].includes(content.length) && content.every(({ type }) => type === "text"));
+    const [{ text: message }, marked] = content;
+    if (!marked) return { message, quoted: [] };
+    const [, , inside] = MARKS.exec(marked.text) ?? assert.fail(marked.text);
+    return { message, quoted: inside.split("\n").map((line) => JSON.parse(line)), markedText: marked.text };
   }
 
   async close() {

@@ -97,8 +97,18 @@ export const PROGRAMS = {
   caddy: process.env.CADDY ?? "caddy",
 };
 
-/** A running proxy before two nodes; `path` is that of a service below one. */
-export async function startProxy(kind, nodes, { path = "" } = {}) {
+/** The place of each file that closes the metrics. */
+const METRICS = { nginx: "location = /metrics", haproxy: "if { path /metrics }", caddy: "\t\tpath /metrics\n" };
+
+/** What the comment of each file says to write, so that one machine may read the metrics. */
+const ALLOWING = {
+  nginx: (machine) => [["        return 404;", `        allow ${machine}; deny all; proxy_pass http://sluice;`]],
+  haproxy: (machine) => [["deny_status 404 if { path /metrics }", `deny_status 404 if { path /metrics } !{ src ${machine} }`]],
+  caddy: (machine) => [["\t\tpath /metrics\n", `\t\tpath /metrics\n\t\tnot remote_ip ${machine}\n`]],
+};
+
+/** A running proxy before two nodes; `path` is that of a service below one, `monitor` a machine that may read the metrics. */
+export async function startProxy(kind, nodes, { path = "", monitor } = {}) {
   const folder = await mkdtemp(join(tmpdir(), `sluice-${kind}-`));
   const { chain, key, combined, ca } = await createCertificate(folder);
   const [httpsPort, httpPort] = [await freePort(), await freePort()];
@@ -109,6 +119,8 @@ export async function startProxy(kind, nodes, { path = "" } = {}) {
     ...(kind === "haproxy"
       ? [["/etc/ssl/feedback/combined.pem", combined]]
       : [["/etc/ssl/feedback/fullchain.pem", chain], ["/etc/ssl/feedback/privkey.pem", key]]),
+    ...(monitor ? ALLOWING[kind](monitor) : []),
+    ...(path ? [[METRICS[kind], METRICS[kind].replace("/metrics", `${path}/metrics`)]] : []),
   ]);
   await prepare(folder, text, { https: httpsPort, http: httpPort, path });
   const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };

@@ -64,6 +64,8 @@ for (const kind of Object.keys(PROGRAMS)) {
       assert.match(String(plain.statusCode), /^30[1278]$/);
       assert.match(plain.headers.location, new RegExp(`^https://${HOST}(:\\d+)?/f/${flowId}\\?a=b$`));
 
+      await metricsAreClosed(proxy, nodes, "");
+
       // The address of the client, whatever it claims.
       const wrong = { authorization: "Bearer sluice_wrong", "x-forwarded-for": "203.0.113.9" };
       const refused = await proxy.call("GET", "/api/admin/v1/apps", { headers: wrong, from: CLIENT, agent: undefined });
@@ -123,6 +125,8 @@ for (const kind of Object.keys(PROGRAMS)) {
       const body = submission(flowVersionId, "below");
       const reply = await proxy.call("POST", `${path}/api/v1/${apiKey}/trpc/response.submit`, { headers: JSON_TYPE, body });
       assert.equal(JSON.parse(reply.text).result.data.success, true, reply.text);
+      await metricsAreClosed(proxy, nodes, path);
+
       // The rest of the host is not the service's.
       const outside = await proxy.call("GET", `/f/${flowId}`).catch(() => ({ text: "" }));
       assert.doesNotMatch(outside.text, /<form/);
@@ -133,6 +137,39 @@ for (const kind of Object.keys(PROGRAMS)) {
       await nodes[1].stop();
     }
   });
+}
+
+for (const kind of Object.keys(PROGRAMS)) {
+  test(`${kind}: one machine may read the metrics`, async () => {
+    const nodes = await startNodes();
+    const proxy = await startProxy(kind, nodes, { monitor: CLIENT });
+    try {
+      const allowed = await proxy.call("GET", "/metrics", { from: CLIENT, agent: undefined });
+      assert.equal(allowed.status, 200);
+      assert.match(allowed.text, /^sluice_build_info/m);
+      const other = await proxy.call("GET", "/metrics");
+      assert.match(String(other.status), /^40[34]$/);
+      assert.doesNotMatch(other.text, /sluice_/);
+    } finally {
+      await proxy.stop();
+      await nodes[0].stopOnly();
+      await nodes[1].stop();
+    }
+  });
+}
+
+/** The nodes have metrics, and the proxy does not show them, however the path is written. */
+async function metricsAreClosed(proxy, nodes, path) {
+  const own = await fetch(new URL("/metrics", nodes[0].url));
+  assert.equal(own.status, 200);
+  assert.match(await own.text(), /^sluice_build_info/m);
+  for (const address of ["/metrics", "/metrics?a=b", "/metrics/", "//metrics", "/%6detrics", "/./metrics", "/x/../metrics"]) {
+    for (const below of new Set(["", path])) {
+      const reply = await proxy.call("GET", below + address).catch(() => ({ status: 0, text: "" }));
+      assert.doesNotMatch(reply.text, /sluice_/, `${below}${address}`);
+      if (address.startsWith("/metrics") && below === path) assert.equal(reply.status, 404, `${below}${address}`);
+    }
+  }
 }
 
 const logged = (nodes, text) => condition(() => nodes.some((node) => node.log().includes(text)), () => `nothing logged with ${text}: ${nodes.map((node) => node.log())}`);

@@ -82,6 +82,8 @@ fn sentence(word: &str) -> Option<&'static str> {
         "discarded" => "Changes discarded. The draft matches the published version.",
         "withdrawn" => "Retired. The version is closed; its responses are kept.",
         "deleted" => "Deleted.",
+        "image-stored" => "Uploaded.",
+        "image-known" => "This app already has this image.",
         "tests-deleted" => "All test responses are deleted.",
         "ended" => "Revoked.",
         "erased" => "Erased permanently.",

@@ -4,15 +4,13 @@
 //! it. It cannot be deleted while something in use names it; a version that has ended does not count,
 //! or a published image could never be deleted.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::json;
 use sluice_flow::id::AssetId;
-use sluice_flow::time::Timestamp;
 use sluice_store::{
-    AssetInfo, AssetRow, FlowQuery, Page, Scope, StoreError, StoreResult, VersionRow, Write,
+    AssetInfo, AssetRow, FlowRow, Scope, StoreError, StoreResult, VersionRow, Write,
 };
 
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -31,9 +29,6 @@ pub const UPLOAD_BYTES_MAX: usize = 2 * 1024 * 1024;
 pub const APP_BYTES_MAX: u64 = 200 * 1024 * 1024;
 /// The number of images of one app.
 pub const APP_ASSETS_MAX: usize = 2_000;
-
-/// The number of flows to read at a time.
-const FLOWS_PAGE: usize = 100;
 
 /// The error code for an upload beyond the limits of the app.
 const ASSETS_FULL: &str = "assets_full";
@@ -121,49 +116,43 @@ impl AppHandle {
     }
 
     async fn must_be_unused(&self, core: &Core, asset: AssetId) -> AdminResult<()> {
-        let now = core.now();
-        let naming = core.store.versions_naming(self.app_id(), asset).await?;
-        let flows: BTreeSet<_> =
-            naming.iter().filter(|it| is_in_use(it, now)).map(|it| it.flow_id).collect();
-        let Some(first) = flows.first() else {
-            return self.must_be_in_no_design(core, asset).await;
+        let naming = core.store.flows_naming(self.app_id(), &[asset], core.now()).await?;
+        let flows: Vec<_> = naming.iter().filter(|(_, versions)| !versions.is_empty()).collect();
+        let Some((FlowRow { flow_id, name, .. }, _)) = flows.first() else {
+            return self.must_be_in_no_design(core, asset, &naming).await;
         };
-        let name = core.store.find_flow(*first).await?.map(|it| it.flow.name);
         let others = match flows.len() {
             1 => String::new(),
             more => format!(" and {} more", more - 1),
         };
         let detail = format!(
-            "the image is used in {:?} ({first}){others}: remove it there and publish; older versions may accept responses for a while",
-            name.unwrap_or_default()
+            "the image is used in {name:?} ({flow_id}){others}: remove it there and publish; older versions may accept responses for a while"
         );
         Err(AdminError::conflict(ASSET_IN_USE, detail))
     }
-}
 
-impl AppHandle {
-    async fn must_be_in_no_design(&self, core: &Core, asset: AssetId) -> AdminResult<()> {
+    async fn must_be_in_no_design(
+        &self,
+        core: &Core,
+        asset: AssetId,
+        naming: &[(FlowRow, Vec<VersionRow>)],
+    ) -> AdminResult<()> {
         let app = core.store.find_app(self.app_id()).await?;
         let of_app = app.and_then(|app| HostedSettings::of(&app.row).design.background_image());
         if of_app == Some(asset) {
             let detail = "the image is the background in the app's design";
             return Err(AdminError::conflict(ASSET_IN_USE, detail));
         }
-        let mut after = None;
-        loop {
-            let page = Page { after, limit: FLOWS_PAGE };
-            let flows = core.store.list_flows(&FlowQuery::all(self.app_id(), page)).await?;
-            let Some(last) = flows.last() else { return Ok(()) };
-            after = Some(last.flow.flow_id);
-            let named = flows.iter().map(|state| &state.flow);
-            let mut named = named.filter(|it| design_of(it).background_image() == Some(asset));
-            if let Some(flow) = named.next() {
+        let mut flows = naming.iter().map(|(flow, _)| flow);
+        match flows.find(|flow| design_of(flow).background_image() == Some(asset)) {
+            Some(flow) => {
                 let (name, id) = (&flow.name, flow.flow_id);
                 let first = if flow.archived_at.is_some() { ": restore it first" } else { "" };
                 let detail =
                     format!("the image is the background in the design of {name:?} ({id}){first}");
-                return Err(AdminError::conflict(ASSET_IN_USE, detail));
+                Err(AdminError::conflict(ASSET_IN_USE, detail))
             }
+            None => Ok(()),
         }
     }
 }
@@ -181,13 +170,6 @@ fn must_have_room(stored: &[AssetInfo], more: u64) -> AdminResult<()> {
         (false, false) => return Ok(()),
     };
     Err(AdminError::conflict(ASSETS_FULL, format!("{detail}: delete some that are not used")))
-}
-
-/// Whether a version is a draft, or may still be shown to respondents.
-fn is_in_use(version: &VersionRow, now: Timestamp) -> bool {
-    let times = &version.times;
-    let is_over = times.superseded_at.is_some() && times.grace_ends_at.is_none_or(|end| end <= now);
-    times.retired_at.is_none() && !is_over
 }
 
 impl Core {

@@ -15,6 +15,7 @@ mod actor;
 mod admin;
 pub mod admin_requests;
 mod apps;
+pub mod asset_uses;
 pub mod assets;
 mod audit;
 mod audit_action;

@@ -17,6 +17,7 @@ pub mod entity_tags;
 pub mod exchange;
 pub mod limits;
 pub mod mount;
+pub mod multipart;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub mod negotiate;

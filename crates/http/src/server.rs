@@ -244,6 +244,7 @@ impl Server {
     ) -> BoxFuture<'static, ()> {
         let (server, acceptor) = (Arc::clone(self), tls.acceptor());
         let time = self.limits.header_read_timeout;
+        let mut stop = self.stop.subscribe();
         Box::pin(async move {
             let handshake = async {
                 if is_plain_http(&stream).await {
@@ -251,7 +252,16 @@ impl Server {
                 }
                 acceptor.accept(stream).await.map(Some)
             };
-            match tokio::time::timeout(time, handshake).await {
+            let handshake = tokio::time::timeout(time, handshake);
+            let done = tokio::select! {
+                biased;
+                done = handshake => done,
+                () = stopped_while_silent(&mut stop) => {
+                    tracing::debug!("TLS handshake cut off: the server stops");
+                    return;
+                }
+            };
+            match done {
                 Ok(Ok(Some(stream))) => server.connection(stream, peer).await,
                 Ok(Ok(None)) => tracing::debug!("a plain HTTP request to the TLS port"),
                 Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
@@ -319,6 +329,13 @@ async fn stopped(stop: &mut watch::Receiver<bool>, activity: &Activity) {
     if activity.close_after_reply() {
         tokio::time::sleep(STOP_GRACE).await;
     }
+}
+
+/// Waits until the server stops, and for the grace of a handshake that may be on its way.
+async fn stopped_while_silent(stop: &mut watch::Receiver<bool>) {
+    // An error means that the server is gone.
+    let _ = stop.wait_for(|is_stopping| *is_stopping).await;
+    tokio::time::sleep(STOP_GRACE).await;
 }
 
 fn builder(limits: &Limits) -> Builder<TokioExecutor> {

@@ -190,3 +190,28 @@ fn file_number(found: &Metadata) -> u64 {
 fn file_number(_: &Metadata) -> u64 {
     0
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use ::ring::rand::SystemRandom;
+    use ::ring::signature::Ed25519KeyPair;
+    use rustls::pki_types::PrivatePkcs8KeyDer;
+
+    use super::*;
+
+    /// For connections that never finish their handshake: a key without a certificate.
+    pub(crate) fn without_certificate() -> Tls {
+        let files = TlsFiles { certificate: PathBuf::new(), key: PathBuf::new() };
+        let secret = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
+        let secret = PrivatePkcs8KeyDer::from(secret.as_ref().to_vec());
+        let key = ring::sign::any_eddsa_type(&secret).unwrap();
+        let key = Arc::new(CertifiedKey::new(Vec::new(), key));
+        let current = Arc::new(Current(RwLock::new(Loaded { key, expires_at: None })));
+        let resolver = Arc::clone(&current) as Arc<dyn ResolvesServerCert>;
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+        let config = Arc::new(config.with_cert_resolver(resolver));
+        let seen = Mutex::new(Seen::new(&files));
+        Tls { files, current, config, seen }
+    }
+}

@@ -1,12 +1,14 @@
 //! Rows of assets: images that authors upload for their flows.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use sluice_flow::id::{AppId, AssetId};
+use sluice_flow::id::{AppId, AssetId, FlowId};
 use sluice_flow::time::Timestamp;
 
-use crate::{StoreError, StoreResult};
+use crate::{FlowRow, StoreError, StoreResult, VersionRow};
 
 /// BLAKE3 of the bytes of an asset.
 pub type AssetDigest = [u8; 32];
@@ -102,6 +104,23 @@ impl std::fmt::Debug for AssetRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("AssetRow").field(&self.info()).finish()
     }
+}
+
+/// Flows and versions that name an asset, each flow with its versions. Versions of other flows are
+/// left out.
+pub(crate) fn grouped(
+    flows: Vec<FlowRow>,
+    versions: Vec<VersionRow>,
+) -> Vec<(FlowRow, Vec<VersionRow>)> {
+    let mut by_flow: BTreeMap<FlowId, Vec<VersionRow>> = BTreeMap::new();
+    for version in versions {
+        by_flow.entry(version.flow_id).or_default().push(version);
+    }
+    let mut with_versions = |flow: FlowRow| {
+        let versions = by_flow.remove(&flow.flow_id).unwrap_or_default();
+        (flow, versions)
+    };
+    flows.into_iter().map(&mut with_versions).collect()
 }
 
 fn to_text<S: serde::Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {

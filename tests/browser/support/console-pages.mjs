@@ -161,7 +161,7 @@ function plainPages({ of, app, quizOf, newApp, empty, unanswered, faulty, archiv
     "results-quiz-compared": `${quizOf}/results?compare=tag.team`, "results-none": flowPath(unanswered, "results"),
     "results-no-match": `${of}/results?from=2001-01-01&to=2001-01-02`,
     funnel: `${of}/results/funnel`, crosstab: `${of}/results/crosstab?rows=use&columns=nps`, answers: `${of}/results/answers?question=why`, reports: `${of}/results/reports`,
-    settings: `${app}/settings`, "app-design": `${app}/settings/design`, keys: `${app}/settings/keys`, identity: `${app}/settings/identity`, people: `${app}/settings/people`, "app-audit": `${app}/settings/audit`, events: `${app}/settings/events`,
+    settings: `${app}/settings`, "app-design": `${app}/settings/design`, images: `${app}/settings/images`, keys: `${app}/settings/keys`, identity: `${app}/settings/identity`, people: `${app}/settings/people`, "app-audit": `${app}/settings/audit`, events: `${app}/settings/events`,
     respondents: `${app}/settings/respondents`, ...(respondent ? { respondent: `${app}/settings/respondents/${respondent.respondentId}` } : {}),
     instance: "/console/settings", apps: "/console/settings/apps", users: "/console/settings/users", ...(userId ? { user: `/console/settings/users/${userId}` } : {}),
     tokens: "/console/settings/tokens", mail: "/console/settings/mail", audit: "/console/settings/audit", account: "/console/settings/account",

@@ -6,6 +6,7 @@ mod audit;
 mod events;
 mod general;
 mod identity;
+mod images;
 mod keys;
 mod mail;
 mod people;
@@ -50,6 +51,11 @@ fn app_routes() -> Router<Arc<Console>> {
         )
         .route("/console/apps/{appId}/settings/identity/keys", post(identity::create))
         .route("/console/apps/{appId}/settings/identity/revoke", post(identity::revoke))
+        .route("/console/apps/{appId}/settings/images", get(images::show).post(images::upload))
+        .route(
+            "/console/apps/{appId}/settings/images/{assetId}/delete",
+            get(images::ask).post(images::delete),
+        )
         .route("/console/apps/{appId}/settings/respondents", get(respondents::show))
         .route("/console/apps/{appId}/settings/respondents/{respondentId}", get(respondents::one))
         .route(
@@ -143,6 +149,7 @@ pub(super) fn app_frame(
     let all_tabs = [
         ("", "General", true),
         ("design", "Design", true),
+        ("images", "Images", true),
         ("keys", "API keys", true),
         ("identity", "Identity", true),
         ("respondents", "Respondents", true),

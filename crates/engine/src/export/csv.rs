@@ -43,7 +43,7 @@ struct Csv {
 }
 
 impl FormatWriter for Csv {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
+    fn begin(&mut self, _: Option<u64>, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
         let mut line = CsvRow::new(out, &mut self.room);
         for column in self.columns.all() {
             line.text(&column.name);

@@ -61,8 +61,8 @@ pub struct LineFormat {
 
 /// Turns rows into the bytes of a file.
 pub(super) trait FormatWriter: Send {
-    /// Writes what precedes the first row.
-    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed>;
+    /// Writes what precedes the first row. `rows` is their number, if known.
+    fn begin(&mut self, rows: Option<u64>, out: &mut Vec<u8>) -> Result<(), ExportFailed>;
     fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed>;
     /// Writes what follows the last row; or the whole file, if the format can only be written at
     /// the end.

@@ -65,7 +65,7 @@ fn write_entry(name: &str, texts: &Texts<'_>, out: &mut Vec<u8>) -> serde_json::
 }
 
 impl FormatWriter for Jsonl {
-    fn begin(&mut self, _: &mut Vec<u8>) -> Result<(), ExportFailed> {
+    fn begin(&mut self, _: Option<u64>, _: &mut Vec<u8>) -> Result<(), ExportFailed> {
         Ok(())
     }
 

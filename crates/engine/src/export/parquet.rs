@@ -96,7 +96,7 @@ impl Parquet {
 }
 
 impl FormatWriter for Parquet {
-    fn begin(&mut self, _: &mut Vec<u8>) -> std::result::Result<(), ExportFailed> {
+    fn begin(&mut self, _: Option<u64>, _: &mut Vec<u8>) -> std::result::Result<(), ExportFailed> {
         Ok(())
     }
 

@@ -220,7 +220,7 @@ fn write(
     next_line: Option<String>,
 ) -> Result<(), ExportFailed> {
     let mut outlet = Outlet { waiting: Vec::new(), pieces };
-    writer.begin(&mut outlet.waiting)?;
+    writer.begin(progress.total, &mut outlet.waiting)?;
     while let Some(page) = pages.blocking_recv() {
         let rows = page?;
         writer.add(&rows, &mut outlet.waiting)?;

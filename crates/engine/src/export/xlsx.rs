@@ -16,7 +16,7 @@ use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
 use super::format::{ExportFormat, FormatWriter, ValuesAs};
 use super::outlet::Outlet;
-use super::zip::{Archive, OpenFile};
+use super::zip::{Archive, LONG_BYTES, OpenFile, Sizes};
 
 /// The longest text of a cell, in UTF-16 units.
 const CELL_UNITS_MAX: usize = 32_767;
@@ -28,6 +28,8 @@ const ROWS_MAX: u64 = 1_048_575;
 const COLUMNS_MAX: usize = 16_384;
 /// XML is compressed in pieces of about this size.
 const PIECE_BYTES: usize = 64 * 1024;
+/// How much longer than the first ones later rows of a sheet may be.
+const LONGER_ROWS: u64 = 8;
 
 /// The files of a workbook beside its sheets.
 const PARTS: [(&str, &str); 5] = [
@@ -61,7 +63,15 @@ struct Xlsx {
     columns: Columns,
     archive: Archive,
     /// The sheet of responses, once it has begun.
-    sheet: Option<(OpenFile, SheetXml)>,
+    sheet: Option<Sheet>,
+}
+
+/// The sheet of responses. Its file begins with its first piece, which shows how long it may become.
+struct Sheet {
+    xml: SheetXml,
+    file: Option<OpenFile>,
+    /// The rows that it will have, at most.
+    rows: u64,
 }
 
 impl From<std::io::Error> for ExportFailed {
@@ -79,7 +89,7 @@ impl Xlsx {
     /// last row.
     fn questions(&mut self, outlet: &mut Outlet<'_>) -> Result<(), ExportFailed> {
         let mut out = Vec::new();
-        let mut file = self.archive.begin(QUESTIONS, &mut out);
+        let mut file = self.archive.begin(QUESTIONS, Sizes::In32Bits, &mut out);
         let mut xml = SheetXml::new(codebook::HEADER.into_iter(), 0)?;
         for (_, entry) in (1..=ROWS_MAX).zip(codebook::entries(&self.columns)) {
             entry.write(&mut xml.begin_row());
@@ -97,25 +107,25 @@ impl Xlsx {
 }
 
 impl FormatWriter for Xlsx {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
+    fn begin(&mut self, rows: Option<u64>, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
         for (name, xml) in PARTS {
             self.archive.add(name, xml.trim_end().as_bytes(), out)?;
         }
         let columns = self.columns.all();
         let xml = SheetXml::new(columns.iter().map(|column| &*column.name), 1)?;
-        self.sheet = Some((self.archive.begin(RESPONSES, out), xml));
+        self.sheet = Some(Sheet { xml, file: None, rows: rows.unwrap_or(ROWS_MAX) });
         Ok(())
     }
 
     fn add(&mut self, rows: &[ResponseRow], out: &mut Vec<u8>) -> Result<(), ExportFailed> {
-        let Some((file, xml)) = &mut self.sheet else { return Ok(()) };
+        let Some(sheet) = &mut self.sheet else { return Ok(()) };
         let mut flat = FlatRow::new(&self.columns.layout);
         for row in rows {
             flat.fill(row, &self.columns.layout)?;
-            self.columns.write_cells(row, &flat, &mut xml.begin_row());
-            xml.end_row();
-            if xml.text.len() >= PIECE_BYTES {
-                self.archive.write(file, &xml.take(), out)?;
+            self.columns.write_cells(row, &flat, &mut sheet.xml.begin_row());
+            sheet.xml.end_row();
+            if sheet.xml.text.len() >= PIECE_BYTES {
+                sheet.write(&mut self.archive, out)?;
             }
         }
         Ok(())
@@ -123,9 +133,8 @@ impl FormatWriter for Xlsx {
 
     fn end(mut self: Box<Self>, outlet: &mut Outlet<'_>) -> Result<(), ExportFailed> {
         let mut out = Vec::new();
-        if let Some((mut file, xml)) = self.sheet.take() {
-            self.archive.write(&mut file, &xml.end(), &mut out)?;
-            self.archive.end(file, &mut out)?;
+        if let Some(sheet) = self.sheet.take() {
+            sheet.end(&mut self.archive, &mut out)?;
         }
         outlet.write_all(&out)?;
         self.questions(outlet)?;
@@ -133,6 +142,30 @@ impl FormatWriter for Xlsx {
         self.archive.finish(&mut out);
         Ok(outlet.write_all(&out)?)
     }
+}
+
+impl Sheet {
+    fn write(&mut self, archive: &mut Archive, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
+        let sizes = sizes_of(self.xml.text.len(), self.xml.row.into(), self.rows);
+        let file = self.file.get_or_insert_with(|| archive.begin(RESPONSES, sizes, out));
+        Ok(archive.write(file, &self.xml.take(), out)?)
+    }
+
+    fn end(self, archive: &mut Archive, out: &mut Vec<u8>) -> Result<(), ExportFailed> {
+        let mut file = match self.file {
+            Some(file) => file,
+            None => archive.begin(RESPONSES, Sizes::In32Bits, out),
+        };
+        archive.write(&mut file, &self.xml.end(), out)?;
+        Ok(archive.end(file, out)?)
+    }
+}
+
+/// The room for the sizes of a sheet whose first rows have this many bytes. Later rows may be several
+/// times as long.
+fn sizes_of(bytes: usize, rows: u64, all_rows: u64) -> Sizes {
+    let expected = bytes as u64 / rows.max(1) * all_rows;
+    if expected >= LONG_BYTES / LONGER_ROWS { Sizes::In64Bits } else { Sizes::In32Bits }
 }
 
 /// The XML of a sheet, as far as it was not taken yet.
@@ -342,6 +375,20 @@ fn fitting(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_sheet_that_may_have_4_gib_states_its_sizes_in_64_bits() {
+        for (bytes, rows, all_rows, expected) in [
+            (65_536, 16, 1_000, Sizes::In32Bits),
+            (65_536, 64, 524_287, Sizes::In32Bits),
+            (65_536, 64, 524_288, Sizes::In64Bits),
+            (65_536, 16, ROWS_MAX, Sizes::In64Bits),
+            (1_000_000, 1, 600, Sizes::In64Bits),
+            (0, 0, 0, Sizes::In32Bits),
+        ] {
+            assert_eq!(sizes_of(bytes, rows, all_rows), expected, "{bytes} {rows} {all_rows}");
+        }
+    }
 
     #[test]
     fn a_text_is_truncated_to_the_length_of_a_cell() {

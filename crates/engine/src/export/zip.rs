@@ -1,7 +1,9 @@
 //! A ZIP archive that is sent while it is written.
 //!
 //! The length of a file is unknown when it begins, so it follows the file's bytes, as in every
-//! archive that is written into a pipe. Files may be longer than 4 GiB (ZIP64).
+//! archive that is written into a pipe. Files may be longer than 4 GiB (ZIP64). Whether those lengths
+//! have 8 bytes instead of 4 is in the header of the file, so it is decided when the file begins: only
+//! for files that may be that long, because some spreadsheets refuse it in others.
 
 use std::io::{self, Write as _};
 
@@ -21,6 +23,18 @@ const VERSION: u16 = 20;
 const VERSION_LONG: u16 = 45;
 /// Midnight of 1980-01-01, the first time that an archive can state.
 const TIME: [u16; 2] = [0, 0x21];
+/// The extra field with sizes in 64 bits.
+const LONG_SIZES: u16 = 1;
+/// The smallest size that does not fit in 32 bits: this value says that it is stated elsewhere.
+pub(super) const LONG_BYTES: u64 = u32::MAX as u64;
+
+/// The room for the sizes of a file, behind its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sizes {
+    In32Bits,
+    /// For a file that may have [`LONG_BYTES`] or more.
+    In64Bits,
+}
 
 /// Writes files one after the other.
 #[derive(Debug, Default)]
@@ -35,6 +49,7 @@ pub(super) struct Archive {
 pub(super) struct OpenFile {
     name: &'static str,
     begins_at: u64,
+    sizes: Sizes,
     packed: DeflateEncoder<Vec<u8>>,
     crc: Crc,
     packed_bytes: u64,
@@ -45,23 +60,36 @@ pub(super) struct OpenFile {
 struct Written {
     name: &'static str,
     begins_at: u64,
+    sizes: Sizes,
     crc: u32,
     packed_bytes: u64,
     bytes: u64,
 }
 
 impl Archive {
-    pub(super) fn begin(&mut self, name: &'static str, out: &mut Vec<u8>) -> OpenFile {
+    pub(super) fn begin(
+        &mut self,
+        name: &'static str,
+        sizes: Sizes,
+        out: &mut Vec<u8>,
+    ) -> OpenFile {
         let begins_at = self.at;
+        // The sizes are not known yet: zeros, here and in the extra field.
+        let mut extra = Vec::new();
+        if sizes == Sizes::In64Bits {
+            put_u16s(&mut extra, &[LONG_SIZES, 16]);
+            extra.extend([0; 16]);
+        }
         let mut header = Vec::new();
         put_u32(&mut header, LOCAL_HEADER);
-        put_u16s(&mut header, &[VERSION, FLAGS, DEFLATED, TIME[0], TIME[1]]);
+        put_u16s(&mut header, &[sizes.version(), FLAGS, DEFLATED, TIME[0], TIME[1]]);
         header.extend([0; 12]);
-        put_u16s(&mut header, &[length(name), 0]);
+        put_u16s(&mut header, &[length(name), extra.len() as u16]);
         header.extend(name.as_bytes());
+        header.extend(extra);
         self.append(&header, out);
         let packed = DeflateEncoder::new(Vec::new(), Compression::default());
-        OpenFile { name, begins_at, packed, crc: Crc::new(), packed_bytes: 0, bytes: 0 }
+        OpenFile { name, begins_at, sizes, packed, crc: Crc::new(), packed_bytes: 0, bytes: 0 }
     }
 
     pub(super) fn write(
@@ -80,18 +108,11 @@ impl Archive {
     pub(super) fn end(&mut self, mut file: OpenFile, out: &mut Vec<u8>) -> io::Result<()> {
         file.packed.try_finish()?;
         self.take(&mut file, out);
-        let OpenFile { name, begins_at, crc, packed_bytes, bytes, .. } = file;
-        let written = Written { name, begins_at, crc: crc.sum(), packed_bytes, bytes };
-        let mut sizes = Vec::new();
-        put_u32(&mut sizes, SIZES);
-        put_u32(&mut sizes, written.crc);
-        for size in [packed_bytes, bytes] {
-            match written.is_long() {
-                true => put_u64(&mut sizes, size),
-                false => put_u32(&mut sizes, short(size)),
-            }
-        }
-        self.append(&sizes, out);
+        let OpenFile { name, begins_at, sizes, crc, packed_bytes, bytes, .. } = file;
+        let written = Written { name, begins_at, sizes, crc: crc.sum(), packed_bytes, bytes };
+        let mut behind = Vec::new();
+        written.put_sizes(&mut behind);
+        self.append(&behind, out);
         self.files.push(written);
         Ok(())
     }
@@ -103,7 +124,7 @@ impl Archive {
         bytes: &[u8],
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let mut file = self.begin(name, out);
+        let mut file = self.begin(name, Sizes::In32Bits, out);
         self.write(&mut file, bytes, out)?;
         self.end(file, out)
     }
@@ -117,7 +138,7 @@ impl Archive {
         let count = self.files.len() as u64;
         let size = directory.len() as u64;
         let mut end = Vec::new();
-        if begins_at >= u64::from(u32::MAX) {
+        if begins_at >= LONG_BYTES {
             put_u32(&mut end, LONG_DIRECTORY_END);
             // The length of the rest of this record.
             put_u64(&mut end, 44);
@@ -152,20 +173,40 @@ impl Archive {
     }
 }
 
+impl Sizes {
+    /// What a reader must understand.
+    fn version(self) -> u16 {
+        match self {
+            Self::In32Bits => VERSION,
+            Self::In64Bits => VERSION_LONG,
+        }
+    }
+}
+
 impl Written {
-    fn is_long(&self) -> bool {
-        self.packed_bytes.max(self.bytes) >= u64::from(u32::MAX)
+    /// What follows the bytes of the file. A file that became longer than its header says has them in
+    /// 64 bits all the same: readers of the directory need none of this.
+    fn put_sizes(&self, out: &mut Vec<u8>) {
+        let is_long = self.packed_bytes.max(self.bytes) >= LONG_BYTES;
+        put_u32(out, SIZES);
+        put_u32(out, self.crc);
+        for size in [self.packed_bytes, self.bytes] {
+            match is_long || self.sizes == Sizes::In64Bits {
+                true => put_u64(out, size),
+                false => put_u32(out, short(size)),
+            }
+        }
     }
 
     /// Its entry in the directory.
     fn list(&self, out: &mut Vec<u8>) {
         let sizes = [self.bytes, self.packed_bytes, self.begins_at];
         let mut long = Vec::new();
-        for size in sizes.into_iter().filter(|size| *size >= u64::from(u32::MAX)) {
+        for size in sizes.into_iter().filter(|size| *size >= LONG_BYTES) {
             put_u64(&mut long, size);
         }
         let extra = if long.is_empty() { 0 } else { long.len() as u16 + 4 };
-        let version = if extra == 0 { VERSION } else { VERSION_LONG };
+        let version = if extra == 0 { self.sizes.version() } else { VERSION_LONG };
         put_u32(out, DIRECTORY_ENTRY);
         put_u16s(out, &[version, version, FLAGS, DEFLATED, TIME[0], TIME[1]]);
         put_u32(out, self.crc);
@@ -175,7 +216,7 @@ impl Written {
         put_u32(out, short(self.begins_at));
         out.extend(self.name.as_bytes());
         if extra > 0 {
-            put_u16s(out, &[1, extra - 4]);
+            put_u16s(out, &[LONG_SIZES, extra - 4]);
             out.extend(long);
         }
     }
@@ -218,7 +259,7 @@ mod tests {
     fn the_directory_leads_to_every_file() {
         let (mut archive, mut out) = (Archive::default(), Vec::new());
         archive.add("a.txt", b"first", &mut out).unwrap();
-        let mut file = archive.begin("b.txt", &mut out);
+        let mut file = archive.begin("b.txt", Sizes::In32Bits, &mut out);
         for _ in 0..1_000 {
             archive.write(&mut file, b"line after line\n", &mut out).unwrap();
         }
@@ -251,11 +292,11 @@ mod tests {
         let long = Written {
             name: "a",
             begins_at: 5 << 32,
+            sizes: Sizes::In64Bits,
             crc: 7,
             packed_bytes: 1_000,
             bytes: u64::from(u32::MAX),
         };
-        assert!(long.is_long());
         let mut entry = Vec::new();
         long.list(&mut entry);
         let sizes = [u32_at(&entry, 20), u32_at(&entry, 24), u32_at(&entry, 42)];
@@ -273,5 +314,50 @@ mod tests {
         assert_eq!(u32_at(end, 56), LONG_DIRECTORY_PLACE as usize);
         assert_eq!(end[64..72], ((5_u64 << 32) + entry.len() as u64).to_le_bytes());
         assert_eq!(u32_at(end, 76), DIRECTORY_END as usize);
+    }
+
+    /// The header of a file, what follows its bytes, and its entry in the directory, with these sizes
+    /// in place of the real ones.
+    fn parts(sizes: Sizes, packed_bytes: u64, bytes: u64) -> [Vec<u8>; 3] {
+        let (mut archive, mut header, mut behind) = (Archive::default(), Vec::new(), Vec::new());
+        let mut file = archive.begin("a", sizes, &mut header);
+        // The two bytes that the compressor ends with are added to it.
+        (file.packed_bytes, file.bytes) = (packed_bytes - 2, bytes);
+        archive.end(file, &mut behind).unwrap();
+        let mut entry = Vec::new();
+        archive.files[0].list(&mut entry);
+        [header, behind[2..].to_vec(), entry]
+    }
+
+    #[test]
+    fn a_header_with_64_bits_has_sizes_in_64_bits_behind_it_at_any_length() {
+        for (packed_bytes, bytes) in
+            [(2, 0), (1_000, LONG_BYTES - 1), (1_000, LONG_BYTES), (LONG_BYTES, LONG_BYTES + 9)]
+        {
+            let [header, behind, entry] = parts(Sizes::In64Bits, packed_bytes, bytes);
+            assert_eq!((header[4], entry[6]), (45, 45));
+            assert_eq!(header[14..26], [0; 12], "unknown when it begins");
+            assert_eq!(header[26..30], [1, 0, 20, 0]);
+            let mut extra = vec![b'a', 1, 0, 16, 0];
+            extra.extend([0; 16]);
+            assert_eq!(header[30..], extra);
+            assert_eq!(behind.len(), 24);
+            assert_eq!(behind[8..16], packed_bytes.to_le_bytes());
+            assert_eq!(behind[16..], bytes.to_le_bytes());
+            let stated = [packed_bytes, bytes].iter().filter(|it| **it >= LONG_BYTES).count();
+            assert_eq!(entry.len(), 47 + if stated > 0 { 4 + 8 * stated } else { 0 });
+        }
+    }
+
+    #[test]
+    fn a_header_with_32_bits_has_no_extra_field_and_short_sizes() {
+        let [header, behind, entry] = parts(Sizes::In32Bits, 1_000, LONG_BYTES - 1);
+        assert_eq!((header[4], entry[6]), (20, 20));
+        assert_eq!((header.len(), behind.len(), entry.len()), (31, 16, 47));
+        assert_eq!((u32_at(&behind, 8), u32_at(&behind, 12)), (1_000, u32::MAX as usize - 1));
+        // Longer than expected: the directory has it right.
+        let [_, behind, entry] = parts(Sizes::In32Bits, 1_000, LONG_BYTES);
+        assert_eq!((behind.len(), entry[6]), (24, 45));
+        assert_eq!(entry[47..], [&[1, 0, 8, 0][..], &LONG_BYTES.to_le_bytes()].concat());
     }
 }

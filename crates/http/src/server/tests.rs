@@ -363,3 +363,23 @@ async fn a_client_that_reads_at_the_documented_rate_is_not_taken_for_stalled() {
     // A client that has stopped reading is disconnected.
     timeout(10 * stall, connection).await.expect("the connection must end").unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_begin_its_handshake_does_not_delay_a_stop() {
+    let server = Arc::new(new_server());
+    let tls = crate::tls::tests::without_certificate();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // Nothing at all, and the beginning of a handshake.
+    for sent in [&b""[..], b"\x16\x03"] {
+        for (stops, expected) in [(true, STOP_GRACE), (false, server.limits.header_read_timeout)] {
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let (accepted, peer) = listener.accept().await.unwrap();
+            client.write_all(sent).await.unwrap();
+            let began = Instant::now();
+            let connection = server.tls_connection(&tls, accepted, peer.ip());
+            server.stop.send_replace(stops);
+            connection.await;
+            assert_eq!(began.elapsed(), expected, "{sent:?}, {stops}");
+        }
+    }
+}

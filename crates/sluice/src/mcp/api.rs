@@ -94,7 +94,11 @@ fn settled(reply: Result<(u16, Value), CallError>, unknown: &str) -> Result<Valu
         Err(CallError::Away(failure)) => {
             Err(ToolError::new(format!("{failure}\n{unknown}").trim_end()))
         }
-        Err(error) => Err(ToolError::new(Failure::from(error).to_string())),
+        Err(error) => {
+            let failure = Failure::from(error).to_string();
+            let quoted = failure.lines().map(|line| line.trim().to_owned()).collect();
+            Err(ToolError::new("The call failed.").quoting(quoted))
+        }
     }
 }
 
@@ -124,14 +128,15 @@ fn refusal(status: u16, problem: &Value) -> ToolError {
         _ if !faults.is_empty() => "Nothing was changed. Correct these places and try again:",
         _ => "",
     };
-    let mut message = format!("{detail} {remedy}").trim().to_owned();
-    for fault in faults.iter().take(FAULTS_LISTED_MAX) {
-        message.push_str(&format!("\n{}: {}", fault.pointer, fault.message));
-    }
+    let mut quoted = vec![detail.to_owned()];
+    let listed = faults.iter().take(FAULTS_LISTED_MAX);
+    quoted.extend(listed.map(|fault| format!("{}: {}", fault.pointer, fault.message)));
     if let Some(more) = faults.len().checked_sub(FAULTS_LISTED_MAX).filter(|more| *more > 0) {
-        message.push_str(&format!("\nand {more} more"));
+        quoted.push(format!("and {more} more"));
     }
-    ToolError::new(message).with_code(text("code"))
+    quoted.retain(|line| !line.is_empty());
+    let message = format!("The server refused the call ({status}). {remedy}").trim().to_owned();
+    ToolError::new(message).with_code(text("code")).quoting(quoted)
 }
 
 #[cfg(test)]
@@ -154,8 +159,14 @@ mod tests {
                 ["Correct these places", "/a: is wrong"],
             ),
         ] {
-            let shown = refusal(status, &problem).to_string();
+            let refused = refusal(status, &problem);
+            let [quoted, said] = [refused.quoted().join("\n"), refused.to_string()];
+            let shown = format!("{said}\n{quoted}");
             assert!(parts.iter().all(|part| shown.contains(part)), "{shown}");
+            let of_server = ["title", "detail"].map(|name| problem[name].as_str());
+            for text in of_server.into_iter().flatten() {
+                assert!(quoted.contains(text) && !said.contains(text), "{shown}");
+            }
         }
     }
 
@@ -171,7 +182,9 @@ mod tests {
         let faults: Vec<Value> = (0..FAULTS_LISTED_MAX + 7)
             .map(|at| json!({"pointer": format!("/{at}"), "message": "m"}))
             .collect();
-        let shown = refusal(422, &json!({"detail": "d", "errors": faults})).to_string();
+        let refused = refusal(422, &json!({"detail": "d", "errors": faults}));
+        let shown = refused.quoted().join("\n");
+        assert!(shown.starts_with("d\n/0: m\n"), "{shown}");
         assert!(shown.ends_with("\n/49: m\nand 7 more"), "{shown}");
     }
 

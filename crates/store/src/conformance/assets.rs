@@ -1,10 +1,13 @@
 //! Assets: images with their bytes, found by id alone.
 
+use sluice_flow::id::AssetId;
+use sluice_flow::lifecycle::VersionTimes;
+
 use super::world::{
-    Shop, TheStore, app_row, apply, asset_row, draft_row, flow_row, public_revision, published_row,
-    try_apply,
+    Shop, TheStore, app_row, apply, asset_row, at, draft_row, flow_row, public_revision,
+    published_row, try_apply,
 };
-use crate::{App, AssetInfo, AssetRow, Record, StoreError, VersionRow, Write};
+use crate::{App, AssetInfo, AssetRow, FlowRow, Record, StoreError, VersionRow, Write};
 
 pub(super) async fn an_asset_is_found_by_its_id_and_listed_without_its_bytes(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
@@ -61,29 +64,57 @@ pub(super) async fn the_deletion_of_an_asset_is_a_change_that_the_public_can_see
     assert_eq!(store.find_asset(kept.asset_id).await.unwrap(), Some(kept));
 }
 
-pub(super) async fn versions_that_name_an_asset_are_found(store: TheStore) {
+pub(super) async fn flows_that_name_an_asset_are_found(store: TheStore) {
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let (asset, unused) = (asset_row(shop.app()), asset_row(shop.app()));
+    let background = asset_row(shop.app());
     let definition =
         format!("{{\"questions\":[{{\"image\":{{\"assetId\":\"{}\"}}}}]}}", asset.asset_id);
     let flow = flow_row(shop.app());
     let naming = |row: VersionRow| VersionRow { definition: definition.clone(), ..row };
-    let (published, draft) = (naming(published_row(&flow, 1)), naming(draft_row(&flow)));
-    let writes = vec![
+    let (published, draft) = (naming(published_row(&flow, 3)), naming(draft_row(&flow)));
+    // The design also has a picture, which is not read.
+    let design = |more: &str| Some(format!("{{\"background\":\"{}\"{more}}}", background.asset_id));
+    let designed = FlowRow { archived_at: Some(at(1)), design: design(""), ..flow_row(shop.app()) };
+    let stored = FlowRow { design: design(",\"logo\":\"data:,\""), ..designed.clone() };
+    let mut writes = vec![
         Write::Asset(asset.clone()),
         Write::Asset(unused.clone()),
-        Write::Flow(flow),
+        Write::Asset(background.clone()),
+        Write::Flow(flow.clone()),
+        Write::Flow(stored),
         Write::Version(published.clone()),
         Write::Version(draft.clone()),
+        Write::Version(draft_row(&designed)),
     ];
+    // Two that are over, and one that ends its grace at 5.
+    let ended = |number, times| naming(VersionRow { times, ..published_row(&flow, number) });
+    let superseded = VersionTimes { superseded_at: Some(at(1)), ..published.times };
+    let in_grace = ended(2, VersionTimes { grace_ends_at: Some(at(5)), ..superseded });
+    let retired = VersionTimes { retired_at: Some(at(1)), ..published.times };
+    let over = [ended(1, superseded), ended(4, retired)];
+    writes.extend(over.into_iter().chain([in_grace.clone()]).map(Write::Version));
     apply(&store, shop.app(), writes).await;
     let of_other = flow_row(other.app());
     let elsewhere = Write::Version(naming(draft_row(&of_other)));
     apply(&store, other.app(), vec![Write::Flow(of_other), elsewhere]).await;
-    let mut expected = [published, draft];
-    expected.sort_by_key(|row| row.flow_version_id);
-    assert_eq!(store.versions_naming(shop.app(), asset.asset_id).await.unwrap(), expected);
-    assert_eq!(store.versions_naming(shop.app(), unused.asset_id).await.unwrap(), []);
+
+    let sorted = |mut rows: Vec<VersionRow>| {
+        rows.sort_by_key(|row| row.flow_version_id);
+        rows
+    };
+    let found =
+        async |assets: &[AssetId], now| store.flows_naming(shop.app(), assets, now).await.unwrap();
+    let (before, after) =
+        (sorted(vec![published.clone(), draft.clone(), in_grace]), sorted(vec![published, draft]));
+    assert_eq!(found(&[asset.asset_id], at(4)).await, [(flow.clone(), before)]);
+    assert_eq!(found(&[asset.asset_id], at(5)).await, [(flow.clone(), after.clone())]);
+    assert_eq!(found(&[unused.asset_id], at(4)).await, []);
+    assert_eq!(found(&[], at(4)).await, []);
+    let mut both = [(flow, after), (designed, Vec::new())];
+    both.sort_by_key(|(flow, _)| flow.flow_id);
+    let named = [unused.asset_id, asset.asset_id, background.asset_id];
+    assert_eq!(found(&named, at(5)).await, both);
 }
 
 pub(super) async fn pages_of_assets_stay_within_their_byte_limit(store: TheStore) {

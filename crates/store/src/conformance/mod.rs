@@ -295,7 +295,7 @@ cases! {
         an_asset_of_an_app_that_does_not_exist_is_refused
         the_same_bytes_are_stored_once_per_app
         the_deletion_of_an_asset_is_a_change_that_the_public_can_see
-        versions_that_name_an_asset_are_found
+        flows_that_name_an_asset_are_found
         pages_of_assets_stay_within_their_byte_limit;
     admin_requests:
         a_request_is_claimed_once

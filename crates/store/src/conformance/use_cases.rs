@@ -127,7 +127,7 @@ async fn authoring(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'s
     done("upload an image").await;
     store.find_asset(asset.asset_id).await.unwrap().unwrap();
     done("show an image").await;
-    store.versions_naming(app, asset.asset_id).await.unwrap();
+    store.flows_naming(app, &[asset.asset_id], at(1)).await.unwrap();
     apply(store, app, vec![Write::DeleteAsset(app, asset.asset_id), audit()]).await;
     done("delete an image").await;
 }

@@ -2,13 +2,16 @@
 
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, AssetId};
+use sluice_flow::time::Timestamp;
+use uuid::Uuid;
 
 use super::PgStore;
-use super::codec::{self, ASSET, ASSET_INFO, VERSION};
+use super::codec::{self, ASSET, ASSET_INFO, LISTED_FLOW, VERSION};
 use super::failure::TransactionError;
 use super::pool::Params;
 use super::transaction::Transaction;
-use crate::{AssetInfo, AssetRow, AssetStore, StoreResult, VersionRow};
+use crate::asset;
+use crate::{AssetInfo, AssetRow, AssetStore, FlowRow, StoreResult, VersionRow};
 
 #[async_trait]
 impl AssetStore for PgStore {
@@ -25,12 +28,36 @@ impl AssetStore for PgStore {
         self.pool.many(&sql, &[&app.uuid()], codec::asset_info).await
     }
 
-    async fn versions_naming(&self, app: AppId, asset: AssetId) -> StoreResult<Vec<VersionRow>> {
+    async fn flows_naming(
+        &self,
+        app: AppId,
+        assets: &[AssetId],
+        now: Timestamp,
+    ) -> StoreResult<Vec<(FlowRow, Vec<VersionRow>)>> {
+        // A text without the prefix of ids is searched once, not for each of them.
+        let names = |column: &str| {
+            format!(
+                "(strpos({column}, '{}') > 0 AND EXISTS \
+                 (SELECT 1 FROM unnest($2::text[]) AS named (id) WHERE strpos({column}, id) > 0))",
+                AssetId::PREFIX
+            )
+        };
+        let ids: Vec<String> = assets.iter().map(AssetId::to_string).collect();
+        let (app, now) = (app.uuid(), now.as_millis());
         let sql = format!(
-            "SELECT {VERSION} FROM versions WHERE app_id = $1 AND strpos(definition, $2) > 0 \
-             ORDER BY flow_version_id"
+            "SELECT {VERSION} FROM versions WHERE app_id = $1 AND retired_at IS NULL \
+             AND (superseded_at IS NULL OR grace_ends_at > $3) AND {} ORDER BY flow_version_id",
+            names("definition")
         );
-        self.pool.many(&sql, &[&app.uuid(), &asset.to_string()], codec::version).await
+        let versions = self.pool.many(&sql, &[&app, &ids, &now], codec::version).await?;
+        let found: Vec<Uuid> = versions.iter().map(|it| it.flow_id.uuid()).collect();
+        let sql = format!(
+            "SELECT {LISTED_FLOW} FROM flows WHERE app_id = $1 \
+             AND ({} OR flow_id = ANY($3)) ORDER BY flow_id",
+            names("design")
+        );
+        let flows = self.pool.many(&sql, &[&app, &ids, &found], codec::flow).await?;
+        Ok(asset::grouped(flows, versions))
     }
 }
 

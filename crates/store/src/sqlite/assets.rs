@@ -1,13 +1,17 @@
 //! Assets.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, AssetId};
+use sluice_flow::time::Timestamp;
 
 use super::SqliteStore;
-use super::codec::{self, ASSET, ASSET_INFO, VERSION, bytes};
+use super::codec::{self, ASSET, ASSET_INFO, LISTED_FLOW, VERSION, bytes};
 use super::read::{many, one};
-use crate::{AssetInfo, AssetRow, AssetStore, StoreResult, VersionRow};
+use crate::asset;
+use crate::{AssetInfo, AssetRow, AssetStore, FlowRow, StoreResult, VersionRow};
 
 #[async_trait]
 impl AssetStore for SqliteStore {
@@ -19,8 +23,15 @@ impl AssetStore for SqliteStore {
         self.readers.read(move |it| of_app(it, app)).await
     }
 
-    async fn versions_naming(&self, app: AppId, asset: AssetId) -> StoreResult<Vec<VersionRow>> {
-        self.readers.read(move |it| naming(it, app, asset)).await
+    async fn flows_naming(
+        &self,
+        app: AppId,
+        assets: &[AssetId],
+        now: Timestamp,
+    ) -> StoreResult<Vec<(FlowRow, Vec<VersionRow>)>> {
+        let ids: Vec<String> = assets.iter().map(AssetId::to_string).collect();
+        let ids = serde_json::Value::from(ids).to_string();
+        self.readers.read(move |it| naming(it, app, &ids, now)).await
     }
 }
 
@@ -36,12 +47,39 @@ fn of_app(connection: &Connection, app: AppId) -> Result<Vec<AssetInfo>> {
     many(connection, &sql, [bytes!(app)], codec::asset_info)
 }
 
-fn naming(connection: &Connection, app: AppId, asset: AssetId) -> Result<Vec<VersionRow>> {
+/// `ids` is a JSON array.
+fn naming(
+    connection: &Connection,
+    app: AppId,
+    ids: &str,
+    now: Timestamp,
+) -> Result<Vec<(FlowRow, Vec<VersionRow>)>> {
+    // A text without the prefix of ids is searched once, not for each of them.
+    let names = |column: &str| {
+        format!(
+            "(instr({column}, '{}') > 0 AND EXISTS \
+             (SELECT 1 FROM json_each(?2) WHERE instr({column}, value) > 0))",
+            AssetId::PREFIX
+        )
+    };
+    let instant = connection.unchecked_transaction()?;
     let sql = format!(
-        "SELECT {VERSION} FROM versions WHERE app_id = ?1 AND instr(definition, ?2) > 0 \
-         ORDER BY flow_version_id"
+        "SELECT {VERSION} FROM versions WHERE app_id = ?1 AND retired_at IS NULL \
+         AND (superseded_at IS NULL OR grace_ends_at > ?3) AND {} ORDER BY flow_version_id",
+        names("definition")
     );
-    many(connection, &sql, params![bytes!(app), asset.to_string()], codec::version)
+    let (id, now) = (bytes!(app), now.as_millis());
+    let versions = many(&instant, &sql, params![id, ids, now], codec::version)?;
+    let sql = format!(
+        "SELECT {LISTED_FLOW} FROM flows WHERE app_id = ?1 AND ({} OR flow_id IN \
+         (SELECT unhex(value) FROM json_each(?3))) ORDER BY flow_id",
+        names("design")
+    );
+    let found: BTreeSet<String> =
+        versions.iter().map(|it| it.flow_id.uuid().simple().to_string()).collect();
+    let found = serde_json::Value::from_iter(found).to_string();
+    let flows = many(&instant, &sql, params![id, ids, found], codec::flow)?;
+    Ok(asset::grouped(flows, versions))
 }
 
 pub(super) fn put(connection: &Connection, row: &AssetRow) -> Result<()> {

@@ -17,6 +17,7 @@ mod flows;
 mod frame;
 mod funnel;
 mod hooks;
+mod images;
 mod limits;
 mod listeners;
 mod lost_updates;
@@ -24,6 +25,8 @@ mod mail;
 mod many_apps;
 mod oidc;
 mod permissions;
+#[path = "../support/png.rs"]
+mod png;
 mod preview;
 mod reads;
 mod reports;

@@ -69,9 +69,8 @@ async fn check(site: &Site, pages: &[(&Browser<'_>, String)], change: impl Async
 async fn a_page_makes_few_reads_however_many_apps_there_are() {
     let site = Site::start().await;
     let (app, flow, response) = busy_app(&site).await;
-    let root = site.root().await;
-    // A user with a role in several apps, but not in the instance.
-    let owner = site.signed_in(Some(app), Role::Owner).await;
+    // The owner has a role in several apps, but not in the instance.
+    let (root, owner) = (site.root().await, site.signed_in(Some(app), Role::Owner).await);
     let user = first_user(&site).await;
     let page = Page { after: None, limit: 1 };
     let respondents = site.engine.list_respondents(&actor(), app, page).await.unwrap();
@@ -108,6 +107,7 @@ async fn a_page_makes_few_reads_however_many_apps_there_are() {
         format!("{of_app}/settings"),
         format!("{of_app}/settings/keys"),
         format!("{of_app}/settings/identity"),
+        format!("{of_app}/settings/images"),
         format!("{of_app}/settings/respondents"),
         format!("{of_app}/settings/respondents/{respondent}"),
         format!("{of_app}/settings/people"),

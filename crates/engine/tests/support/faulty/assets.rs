@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, AssetId};
-use sluice_store::{AssetInfo, AssetRow, AssetStore, StoreResult, VersionRow};
+use sluice_flow::time::Timestamp;
+use sluice_store::{AssetInfo, AssetRow, AssetStore, FlowRow, StoreResult, VersionRow};
 
 use super::FaultyStore;
 
@@ -19,7 +20,12 @@ impl AssetStore for FaultyStore {
         }
         listed
     }
-    async fn versions_naming(&self, app: AppId, asset: AssetId) -> StoreResult<Vec<VersionRow>> {
-        self.read().versions_naming(app, asset).await
+    async fn flows_naming(
+        &self,
+        app: AppId,
+        assets: &[AssetId],
+        now: Timestamp,
+    ) -> StoreResult<Vec<(FlowRow, Vec<VersionRow>)>> {
+        self.read().flows_naming(app, assets, now).await
     }
 }

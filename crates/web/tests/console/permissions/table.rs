@@ -306,6 +306,15 @@ pub(super) const TABLE: &[Line] = &[
         "kid={kid}",
         "/console/apps/{appId}/settings/identity?done=ended",
     ),
+    get("/console/apps/{appId}/settings/images", READS),
+    post_unstored("/console/apps/{appId}/settings/images", WRITES_WRONGLY, "no image", ""),
+    get("/console/apps/{appId}/settings/images/{assetId}/delete", WRITES),
+    post(
+        "/console/apps/{appId}/settings/images/{assetId}/delete",
+        WRITES,
+        "",
+        "/console/apps/{appId}/settings/images?done=deleted",
+    ),
     get("/console/apps/{appId}/settings/respondents", READS),
     get("/console/apps/{appId}/settings/respondents/{respondentId}", READS),
     post(

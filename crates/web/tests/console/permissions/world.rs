@@ -17,6 +17,7 @@ use tower::ServiceExt as _;
 
 use super::line::{Line, Place, Who};
 use crate::hooks::hook;
+use crate::png::png;
 use crate::support::{Browser, ORIGIN, PASSWORD, Site, actor, definition};
 
 /// One resource of each kind, by the names used in paths and forms.
@@ -169,6 +170,25 @@ async fn share(site: &Site, flow: FlowId) -> (String, String) {
     (report.report_id.to_string(), link.0.rsplit('/').next().unwrap().to_owned())
 }
 
+/// The id of an image.
+async fn image(site: &Site, app: AppId) -> String {
+    let app = site.engine.app(&actor(), Scope::Write, app).await.unwrap();
+    app.upload_asset(png(9, 9, [1; 3]).into()).await.unwrap().asset.asset_id.to_string()
+}
+
+/// The id of a key for identity tokens.
+async fn identity_key(site: &Site, app: AppId) -> String {
+    let hs256 = NewIdentityKey {
+        kind: IdentityKeyKind::Hs256,
+        pem: None,
+        jwk: None,
+        url: None,
+        kid: None,
+        issuer: None,
+    };
+    site.engine.create_identity_key(&actor(), app, &hs256).await.unwrap().0.kid
+}
+
 impl Fixture {
     pub(super) async fn open(site: &Site, app: AppId, name: &str) -> Self {
         let engine = &site.engine;
@@ -188,15 +208,6 @@ impl Fixture {
         let invitee = Invitee { user_id: Some("8".into()), email: None };
         let invited = [NewInvitation { invitee, expires_at: None, line: None }];
         let invited = engine.invite(&actor(), flow, &invited, Duplicates::Refuse, false).await;
-        let hs256 = NewIdentityKey {
-            kind: IdentityKeyKind::Hs256,
-            pem: None,
-            jwk: None,
-            url: None,
-            kid: None,
-            issuer: None,
-        };
-        let (identity_key, _) = engine.create_identity_key(&actor(), app, &hs256).await.unwrap();
         let new = NewToken {
             name: name.to_owned(),
             scopes: vec![Scope::Read],
@@ -215,6 +226,7 @@ impl Fixture {
         let (report, secret) = share(site, flow).await;
         let (endpoint, delivery) = hook(site, app, response).await;
         let ids = BTreeMap::from([
+            ("assetId", image(site, app).await),
             ("reportId", report),
             ("webhookId", endpoint.to_string()),
             ("deliveryId", delivery.to_string()),
@@ -227,7 +239,7 @@ impl Fixture {
             ("respondentId", row.respondent_id.unwrap().to_string()),
             ("apiKey", key),
             ("flowAssignmentId", invited.unwrap()[0].row.assignment_id.to_string()),
-            ("kid", identity_key.kid),
+            ("kid", identity_key(site, app).await),
             ("tokenId", token.to_string()),
             ("userId", user.user_id.to_string()),
             ("email", email),
