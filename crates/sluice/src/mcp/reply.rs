@@ -79,8 +79,10 @@ pub(super) fn random_word() -> Result<String, ToolError> {
 /// only be in strings there.
 fn visible(json: &str, escapes_marks: bool) -> String {
     let mut shown = String::with_capacity(json.len());
+    let mut previous = ' ';
     for c in json.chars() {
-        if is_hidden(c) || (escapes_marks && matches!(c, '<' | '>')) {
+        let is_mark = escapes_marks && matches!(c, '<' | '>');
+        if is_hidden(c) || is_mark || is_superfluous(previous, c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 shown.push_str(&format!("\\u{unit:04x}"));
@@ -88,8 +90,16 @@ fn visible(json: &str, escapes_marks: bool) -> String {
         } else {
             shown.push(c);
         }
+        previous = c;
     }
     shown
+}
+
+/// A joiner or a selector of emoji belongs to the character before it. A row of them has no shape
+/// and could carry a message; only a joiner after a selector is usual.
+fn is_superfluous(previous: char, c: char) -> bool {
+    let joins = |c| matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    joins(c) && joins(previous) && (previous, c) != ('\u{fe0f}', '\u{200d}')
 }
 
 /// Control characters, marks of direction, and characters without a shape. Joiners and the
@@ -97,10 +107,10 @@ fn visible(json: &str, escapes_marks: bool) -> String {
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
-            | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}'
             | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -134,6 +144,13 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_joiners_and_selectors_are_shown() {
+        let row = "a\u{fe0e}\u{fe0f}\u{fe0e}b\u{200d}\u{200d}\u{34f}\u{2800}\u{1d173}";
+        let shown = visible(row, true);
+        assert_eq!(shown, "a\u{fe0e}\\ufe0f\\ufe0eb\u{200d}\\u200d\\u034f\\u2800\\ud834\\udd73");
+    }
+
+    #[test]
     fn each_reply_has_another_word() {
         assert_ne!(random_word().unwrap(), random_word().unwrap());
         assert_eq!(random_word().unwrap().len(), 2 * WORD_BYTES);
@@ -141,7 +158,7 @@ mod tests {
 
     #[test]
     fn texts_in_every_script_stay_readable() {
-        for text in ["naïve 日本語", "می‌خواهم", "👩‍👩‍👧 ❤\u{fe0f}", "हिन्दी"]
+        for text in ["naïve 日本語", "می‌خواهم", "👩‍👩‍👧 ❤\u{fe0f} ❤\u{fe0f}\u{200d}🔥", "हिन्दी"]
         {
             assert_eq!(visible(text, true), text);
         }
