@@ -89,12 +89,7 @@ impl Engine {
         clock: Arc<dyn Clock>,
         options: Options,
     ) -> Result<Arc<Self>, StoreError> {
-        let (has_disk, has_clock) = (store.disk_space().is_some(), clock.offset_millis().is_some());
-        let mut metrics = Metrics::new(&store.status(), has_disk, has_clock);
-        if let Some(tracer) = &options.tracer {
-            metrics.add_spans(tracer.metrics());
-        }
-        let metrics = Arc::new(metrics);
+        let metrics = Arc::new(metrics_of(&*store, &*clock, options.tracer.as_ref()));
         // Read before anything is loaded, so that no change in between is missed.
         let position = store.changes(FeedPosition::END).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
@@ -289,6 +284,15 @@ impl Engine {
     pub fn upkeep(&self) -> &Upkeep {
         &self.upkeep
     }
+}
+
+fn metrics_of(store: &dyn Store, clock: &dyn Clock, tracer: Option<&Tracer>) -> Metrics {
+    let (has_disk, has_clock) = (store.disk_space().is_some(), clock.offset_millis().is_some());
+    let mut metrics = Metrics::new(&store.status(), has_disk, has_clock);
+    if let Some(tracer) = tracer {
+        metrics.add_spans(tracer.metrics());
+    }
+    metrics
 }
 
 fn publishes_of(options: &SinkOptions) -> Publishes {

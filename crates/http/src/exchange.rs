@@ -241,18 +241,9 @@ fn end(span: OpenSpan, route: &Route<'_>, response: &Response) {
 
 /// The method as traces name it.
 fn known_name(method: &Method) -> &'static str {
-    const KNOWN: [(Method, &str); 9] = [
-        (Method::POST, "POST"),
-        (Method::GET, "GET"),
-        (Method::HEAD, "HEAD"),
-        (Method::PUT, "PUT"),
-        (Method::PATCH, "PATCH"),
-        (Method::DELETE, "DELETE"),
-        (Method::OPTIONS, "OPTIONS"),
-        (Method::CONNECT, "CONNECT"),
-        (Method::TRACE, "TRACE"),
-    ];
-    KNOWN.iter().find(|(known, _)| known == method).map_or("_OTHER", |(_, name)| name)
+    const KNOWN: [&str; 9] =
+        ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
 impl<S> Layer<S> for Exchange {

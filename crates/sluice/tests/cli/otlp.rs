@@ -43,8 +43,9 @@ impl Receiver {
     pub(crate) async fn start() -> Self {
         let received: Arc<Mutex<Vec<Received>>> = Arc::default();
         let kept = Arc::clone(&received);
-        let keep = async move |headers: HeaderMap, body: Bytes| {
+        let keep = move |headers: HeaderMap, body: Bytes| {
             kept.lock().unwrap().push(Received { headers, body });
+            std::future::ready(())
         };
         let hangs = post(async || std::future::pending::<()>().await);
         let routes = Router::new()
