@@ -102,8 +102,12 @@ fn own_ratio(ratio: f64) -> Result<SampleRatio, Failure> {
 
 /// The address of traces at a receiver, of which the address for all signals is known.
 fn of_all_signals(url: &str) -> String {
-    let url = url.trim_end_matches('/');
-    format!("{}{TRACES_PATH}", url.strip_suffix(TRACES_PATH).unwrap_or(url))
+    let base = url.trim_end_matches('/');
+    if base.ends_with(':') {
+        // There is no host, and the path would become one.
+        return url.to_owned();
+    }
+    format!("{}{TRACES_PATH}", base.strip_suffix(TRACES_PATH).unwrap_or(base))
 }
 
 /// Traces that are recorded and exported.
