@@ -8,6 +8,8 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1 as proto;
 use sluice_engine::spans::{Kind, Span, Value};
 
+/// The status of a span whose work has failed.
+const FAILED: i32 = 2;
 /// Bits of the flags of a span.
 const SAMPLED: u32 = 0x1;
 const KNOWS_PARENT: u32 = 0x100;
@@ -55,8 +57,7 @@ fn span(span: Span) -> proto::Span {
         Some(parent) if parent.is_remote => KNOWS_PARENT | PARENT_IS_REMOTE,
         _ => KNOWS_PARENT,
     };
-    let failed =
-        || proto::Status { code: proto::status::StatusCode::Error.into(), ..Default::default() };
+    let failed = || proto::Status { code: FAILED, ..proto::Status::default() };
     proto::Span {
         trace_id: span.trace_id.to_vec(),
         span_id: span.span_id.to_vec(),
