@@ -117,6 +117,7 @@ const NOT_RUN = [
   ["installing", "kubectl", "needs a cluster; packaging/check renders the chart"],
   ["moving", "--example fill", "a measurement of minutes"],
   ["operating", "prometheus.yml", "a file of another program; tests/observability/run checks the one in observability/prometheus"],
+  ["operating", "cargo build", "a release build; crates/sluice/tests/cli/otlp.rs runs the export with a receiver"],
   ["performance", "cargo build", "a release build of minutes"],
   ["performance", "perf record", "needs a load of minutes"],
   ["reliability", "tests/faults/run --long", "hours; ./scripts/test runs tests/faults/run --ci"],

@@ -28,9 +28,11 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::batches::{Added, BATCH_MAX, Batch, Batches, Lane, Needs, Queued, Weighted};
 use crate::clock::Clock;
 use crate::commit_outcome::{CommitOutcome, QueueFull};
+use crate::commit_spans::{Commit, note_commit, note_wait};
 use crate::ids::Ids;
 use crate::metrics::{Metrics, QueueState, SubmissionOutcome};
 use crate::overload::{ROW_BYTES, SATURATED_FOR, retry_after_seconds};
+use crate::spans::{self, ActiveSpan};
 
 /// The maximum number of submissions that wait at once: 16 full writes.
 pub const QUEUE_MAX: usize = 8_192;
@@ -66,6 +68,8 @@ struct Waiting {
     pending: Pending,
     weight: usize,
     reply: oneshot::Sender<CommitOutcome>,
+    /// The span of its request, if that is traced.
+    span: Option<ActiveSpan>,
 }
 
 impl Weighted for Waiting {
@@ -113,7 +117,8 @@ impl Committer {
     /// write has begun.
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
         let (reply, settled) = oneshot::channel();
-        let waiting = Waiting { weight: weight_of(&pending.response), pending, reply };
+        let (weight, span) = (weight_of(&pending.response), spans::current());
+        let waiting = Waiting { weight, pending, reply, span };
         match TOGETHER.take() {
             Some(mut others) => {
                 others.push(waiting);
@@ -272,7 +277,7 @@ impl Writer {
         loop {
             let lane = batch.lane;
             let mut in_progress = InProgress::new(Arc::clone(self), lane, batch.started);
-            let rows = self.rows_of(batch, &mut in_progress.replies);
+            let rows = self.rows_of(batch, &mut in_progress);
             if !rows.is_empty() && !*self.lost.borrow() {
                 let then = Box::new(|outcomes| in_progress.settle(outcomes));
                 return self.store.commit_then(rows, lane.if_busy(), then);
@@ -300,7 +305,7 @@ impl Writer {
     /// Gives the responses of a batch their ids. Those that waited for too long, or whose version
     /// stopped accepting while they queued, are answered now. Those whose client has gone are
     /// dropped: nobody has been told anything about them, and a retry stores them.
-    fn rows_of(&self, mut batch: Batch<Waiting>, replies: &mut Replies) -> Vec<NewResponse> {
+    fn rows_of(&self, mut batch: Batch<Waiting>, into: &mut InProgress) -> Vec<NewResponse> {
         self.note_taken(&batch);
         if batch.overdue > 0 {
             let in_time = batch.queued.split_off(batch.overdue);
@@ -309,13 +314,14 @@ impl Writer {
         let queued = batch.queued;
         let now = self.ids.steady(self.clock.now());
         let mut rows = Vec::with_capacity(queued.len());
-        replies.reserve(queued.len());
+        into.replies.reserve(queued.len());
         let ids = self.ids.many(now, queued.len());
-        for (Queued { submission: waiting, .. }, id) in queued.into_iter().zip(ids) {
+        for (Queued { submission: waiting, since }, id) in queued.into_iter().zip(ids) {
             if waiting.reply.is_closed() {
                 self.metrics.count(SubmissionOutcome::Abandoned);
                 continue;
             }
+            note_wait(waiting.span.as_ref(), since, batch.started);
             if waiting.pending.accepts_until.is_some_and(|until| now >= until) {
                 let _ = waiting.reply.send(CommitOutcome::Stale);
                 continue;
@@ -327,7 +333,8 @@ impl Writer {
                 // after the link between them is erased.
                 claim.new_id = RespondentId::from_uuid(Ids::of_day(now));
             }
-            replies.push((response.row.response_id, waiting.reply));
+            into.replies.push((response.row.response_id, waiting.reply));
+            into.traced.extend(waiting.span);
             rows.push(response);
         }
         rows
@@ -346,17 +353,18 @@ impl Writer {
 
     /// Answers submissions that waited for too long.
     fn refuse(&self, overdue: Vec<Queued<Waiting>>, now: Instant) {
-        for Queued { submission: Waiting { pending, reply, .. }, .. } in overdue {
-            if reply.is_closed() {
+        for Queued { submission: waiting, since } in overdue {
+            if waiting.reply.is_closed() {
                 self.metrics.count(SubmissionOutcome::Abandoned);
                 continue;
             }
+            note_wait(waiting.span.as_ref(), since, now);
             let mut queue = self.queue();
-            let wait = queue.batches.expected_wait(pending.needs(), now);
+            let wait = queue.batches.expected_wait(waiting.pending.needs(), now);
             let refused = queue.refuse(wait, now);
             drop(queue);
             // The client may have gone just now.
-            let _ = reply.send(CommitOutcome::Overdue(refused));
+            let _ = waiting.reply.send(CommitOutcome::Overdue(refused));
         }
     }
 
@@ -418,13 +426,16 @@ struct InProgress {
     writer: Arc<Writer>,
     lane: Lane,
     replies: Replies,
+    /// The spans of those that are traced.
+    traced: Vec<ActiveSpan>,
     started: Instant,
     has_ended: bool,
 }
 
 impl InProgress {
     fn new(writer: Arc<Writer>, lane: Lane, started: Instant) -> Self {
-        Self { writer, lane, replies: Vec::new(), started, has_ended: false }
+        let (replies, traced) = (Vec::new(), Vec::new());
+        Self { writer, lane, replies, traced, started, has_ended: false }
     }
 
     /// Answers the submissions of this write. The next one starts when the store can take it.
@@ -432,7 +443,10 @@ impl InProgress {
         let Writer { metrics, stored, .. } = &*self.writer;
         stored.store(true, Ordering::Relaxed);
         metrics.count_write(self.replies.len(), self.took());
+        let (rows, has_failed) = (self.replies.len(), outcomes.is_err());
         self.answer(outcomes);
+        let (started, ended) = (self.started, || self.started + self.took());
+        note_commit(&self.traced, || Commit { started, ended: ended(), rows, has_failed });
         Resume::new(move || {
             if let Some(batch) = self.writer.next_after(self.lane, Some(self.took())) {
                 self.writer.write(batch);

@@ -46,6 +46,7 @@ use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::reports::LockedReport;
 use crate::shown_images::ServedImage;
 use crate::sink::SinkOptions;
+use crate::spans::Tracer;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::unavailable::NotReady;
@@ -72,6 +73,7 @@ pub struct Engine {
     upkeep: Upkeep,
     /// Background tasks that run until the engine is closed.
     tasks: Vec<JoinHandle<()>>,
+    tracer: Option<Tracer>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -87,8 +89,7 @@ impl Engine {
         clock: Arc<dyn Clock>,
         options: Options,
     ) -> Result<Arc<Self>, StoreError> {
-        let (has_disk, has_clock) = (store.disk_space().is_some(), clock.offset_millis().is_some());
-        let metrics = Arc::new(Metrics::new(&store.status(), has_disk, has_clock));
+        let metrics = Arc::new(metrics_of(&*store, &*clock, options.tracer.as_ref()));
         // Read before anything is loaded, so that no change in between is missed.
         let position = store.changes(FeedPosition::END).await?.position;
         let verifying = Verifying::new(options.master_keys, options.key_source);
@@ -154,7 +155,7 @@ impl Engine {
         tasks.push(tokio::spawn(Arc::clone(&core).watch_files()));
         tasks.push(tokio::spawn(Arc::clone(&core).send_mails()));
         tasks.push(tokio::spawn(backlogs::follow(Arc::clone(&core))));
-        Ok(Arc::new(Self { core, upkeep, tasks }))
+        Ok(Arc::new(Self { core, upkeep, tasks, tracer: options.tracer }))
     }
 
     pub fn now(&self) -> Timestamp {
@@ -181,6 +182,10 @@ impl Engine {
         let url = self.public_url();
         let host_at = url.find("://").map_or(0, |at| at + "://".len());
         url[host_at..].find('/').map_or("", |at| &url[host_at + at..])
+    }
+
+    pub fn tracer(&self) -> Option<&Tracer> {
+        self.tracer.as_ref()
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -279,6 +284,15 @@ impl Engine {
     pub fn upkeep(&self) -> &Upkeep {
         &self.upkeep
     }
+}
+
+fn metrics_of(store: &dyn Store, clock: &dyn Clock, tracer: Option<&Tracer>) -> Metrics {
+    let (has_disk, has_clock) = (store.disk_space().is_some(), clock.offset_millis().is_some());
+    let mut metrics = Metrics::new(&store.status(), has_disk, has_clock);
+    if let Some(tracer) = tracer {
+        metrics.add_spans(tracer.metrics());
+    }
+    metrics
 }
 
 fn publishes_of(options: &SinkOptions) -> Publishes {

@@ -45,6 +45,7 @@ use crate::full_check::FullCheck;
 use crate::rate::{Usage, Usages};
 use crate::shown_images::{ImageSizes, ServedImage, image_sizes};
 use crate::single_flight::{Entry, SingleFlightCache};
+use crate::spans;
 use crate::verify::{Verification, Verifying};
 
 pub(crate) use self::designs::FlowBranding;
@@ -360,7 +361,7 @@ impl Registry {
         let key = key.clone();
         Lookup::Load(Box::pin(async move {
             let load = async {
-                let value = load.await?;
+                let value = spans::timed("store read", load).await?;
                 let mark = self.caches.marks.of(value.as_deref().map(app_of));
                 Ok(Entry { value, mark })
             };

@@ -19,13 +19,17 @@ use axum::response::Response;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{DATE, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use sluice_engine::spans::{OpenSpan, Part, Tracer, Value, in_span};
 use sluice_engine::{Engine, RouteMetrics};
 use tower::{Layer, Service};
 
 use crate::body;
 use crate::request_id::{self, X_REQUEST_ID};
 use crate::upload::{self, Deadline};
+
+/// Of W3C Trace Context.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The route name for requests that match no route.
 pub const NO_ROUTE: &str = "(none)";
@@ -73,13 +77,15 @@ pub struct Exchange {
     timeout: Option<Duration>,
     /// Browsers must insist on https (HSTS). Below a path the host belongs to others as well.
     is_strict: bool,
+    tracer: Option<Tracer>,
 }
 
 impl Exchange {
     pub fn new(engine: Arc<Engine>, on_failure: fn(Failure) -> Response) -> Self {
         let is_strict =
             engine.public_url().starts_with("https://") && engine.public_path().is_empty();
-        Self { engine, on_failure, timeout: None, is_strict }
+        let tracer = engine.tracer().cloned();
+        Self { engine, on_failure, timeout: None, is_strict, tracer }
     }
 
     /// Ends handlers that take longer than this to reply.
@@ -90,9 +96,22 @@ impl Exchange {
     /// The handler's reply, or why there is none. The handler is large, so it is not moved.
     pub async fn run(
         &self,
+        begun: &StartedExchange,
         handler: Pin<&mut impl Future<Output = Response>>,
     ) -> Result<Response, Failure> {
-        run(handler, self.timeout).await
+        let span = begun.span.as_ref().map(OpenSpan::active);
+        run(in_span(span, handler), self.timeout).await
+    }
+
+    /// Notes what is known about a request before its handler takes it.
+    pub fn begin(&self, request: &Request) -> StartedExchange {
+        let (method, headers) = (request.method().clone(), request.headers());
+        let span = self.tracer.as_ref().and_then(|tracer| {
+            let parent = headers.get(TRACEPARENT).map(HeaderValue::as_bytes);
+            tracer.request(known_name(&method), parent)
+        });
+        let id = request_id::from_headers(headers);
+        StartedExchange { started: Instant::now(), id, method, span }
     }
 
     /// The date by which windows open and close. Without this, hyper writes the system's.
@@ -115,7 +134,7 @@ impl Exchange {
         route: Route<'_>,
         reply: Result<Response, Failure>,
     ) -> Response {
-        let StartedExchange { started, id, method } = begun;
+        let StartedExchange { started, id, method, span } = begun;
         let mut response = reply.unwrap_or_else(self.on_failure);
         let status = response.status().as_u16();
         let took = started.elapsed();
@@ -127,6 +146,9 @@ impl Exchange {
             request_id = id.to_str().unwrap_or_default(),
             "exchange"
         );
+        if let Some(span) = span {
+            end(span, &route, &response);
+        }
         self.count(route, &response, took);
         mark(response.headers_mut(), id);
         self.date(response.headers_mut());
@@ -198,13 +220,31 @@ pub struct StartedExchange {
     started: Instant,
     id: HeaderValue,
     method: Method,
+    /// Present if the request is traced.
+    span: Option<OpenSpan>,
 }
 
-impl StartedExchange {
-    pub fn from_request(request: &Request) -> Self {
-        let id = request_id::from_headers(request.headers());
-        Self { started: Instant::now(), id, method: request.method().clone() }
+/// Ends the span of a request. It gets nothing that the client sent: any text may be in a path, and
+/// in an unknown method.
+fn end(span: OpenSpan, route: &Route<'_>, response: &Response) {
+    let route = match route {
+        Route::Known(route) => Cow::Borrowed(route.template()),
+        Route::Template(template) => template.clone(),
+    };
+    let status = response.status();
+    let mut attributes =
+        vec![("http.response.status_code", Value::Number(i64::from(status.as_u16())))];
+    if let Some(RefusalCode(code)) = response.extensions().get() {
+        attributes.push(("sluice.refusal", Value::Text(code)));
     }
+    span.end_at(Some(route), Part { attributes, has_failed: status.is_server_error() });
+}
+
+/// The method as traces name it.
+fn known_name(method: &Method) -> &'static str {
+    const KNOWN: [&str; 9] =
+        ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
 impl<S> Layer<S> for Exchange {
@@ -235,7 +275,7 @@ where
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let begun = StartedExchange::from_request(&request);
+        let begun = self.exchange.begin(&request);
         let matched = request.extensions().get::<MatchedPath>().cloned();
         let exchange = self.exchange.clone();
         let timeout = exchange.timeout.filter(|_| is_upload(&request));
@@ -248,9 +288,13 @@ where
             Err(never) => match never {},
         });
         Box::pin(async move {
+            let handler = pin!(handler);
             let reply = match &deadline {
-                Some(deadline) => run_until(handler, deadline).await,
-                None => exchange.run(pin!(handler)).await,
+                Some(deadline) => {
+                    let span = begun.span.as_ref().map(OpenSpan::active);
+                    run_until(in_span(span, handler), deadline).await
+                }
+                None => exchange.run(&begun, handler).await,
             };
             let route = match matched {
                 Some(matched) => Cow::Owned(matched.as_str().to_owned()),

@@ -26,6 +26,7 @@ use crate::mail::{self, MailSettings};
 use crate::master_key::{self, MasterKeys};
 use crate::nats::NatsSettings;
 use crate::number_setting::NumberSetting;
+use crate::otlp::OtlpSettings;
 use crate::sign_in;
 use crate::tuning::Tuning;
 use crate::web_addresses::WebAddresses;
@@ -154,6 +155,8 @@ pub(crate) struct Settings {
     pub(crate) mail: Option<MailSettings>,
     /// Absent if events are not published.
     pub(crate) nats: Option<NatsSettings>,
+    /// Absent if there are no traces.
+    pub(crate) otlp: Option<OtlpSettings>,
     /// Whether neither e-mails nor webhooks are sent.
     pub(crate) hold_outbound: bool,
     pub(crate) console: ConsoleOptions,
@@ -187,6 +190,7 @@ impl Settings {
         let tls = certificate::resolve(&given, &file)?;
         let mail = MailSettings::resolve(&given, &file, variable(mail::PASSWORD_VARIABLE))?;
         let nats = NatsSettings::resolve(&given, &file)?;
+        let otlp = OtlpSettings::resolve(&given, &file, variable)?;
         let console = sign_in::resolve(&given, &file, addresses.console_url())?;
         let not_tuned = Tuning::must_be_absent(&given, &file);
         let (store, folder) = store_of(given.data.or(file.data), given.store.or(file.store))?;
@@ -245,6 +249,7 @@ impl Settings {
             hosted: hosted_options(sends, given.trusted_proxies.or(file.trusted_proxies))?,
             mail,
             nats,
+            otlp,
             hold_outbound: given.hold_outbound.or(file.hold_outbound).unwrap_or(false),
             console,
         })

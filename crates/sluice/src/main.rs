@@ -29,6 +29,8 @@ mod new_file;
 mod number_setting;
 #[cfg(unix)]
 mod open_files;
+mod otlp;
+mod outgoing_spans;
 mod output;
 mod profile;
 mod progress;

@@ -99,6 +99,7 @@ fn changed_settings(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("hosted-sends-per-minute or trusted-proxies", old.hosted != new.hosted),
         ("smtp-url, mail-from or mails-per-minute", old.mail != new.mail),
         ("nats-…", old.nats != new.nats),
+        ("otlp-…", old.otlp != new.otlp),
         ("hold-outbound", old.hold_outbound != new.hold_outbound),
         ("sign-ins-per-minute or oidc-…", old.console != new.console),
     ];
@@ -151,6 +152,8 @@ mod tests {
             "hold-outbound = true",
             #[cfg(feature = "nats")]
             "nats-url = 'nats://nats.example'",
+            #[cfg(feature = "otlp")]
+            "otlp-endpoint = 'http://127.0.0.1:4318'\notlp-sample = 1",
         ] {
             let changed = changed_settings(&before, &read(line));
             assert!(!changed.is_empty(), "{line}");

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_engine::clock::{Clock, OFFSET_MAX, StoreClock, SystemClock};
+use sluice_engine::spans::Tracer;
 use sluice_engine::{Engine, Options, Store, StoreError, outbound};
 use sluice_web::{
     App, AppOptions, KeyFetcher, Limits, Listener, MetricsAccess, MetricsSite, MetricsToken,
@@ -28,8 +29,9 @@ use crate::listeners::{Bound, Listeners};
 use crate::mail::MailSettings;
 use crate::master_key;
 use crate::nats::NatsSettings;
+use crate::otlp::OtlpSettings;
 use crate::reload::Reloading;
-use crate::{backend, logging, output, signals, systemd};
+use crate::{backend, logging, outgoing_spans, output, signals, systemd};
 
 /// Once the outcome of a write is unknown, replies in progress get this long.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
@@ -56,7 +58,9 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
         settings.master_keys.prepare()?;
     }
     let held = held_note(&*store, &settings).await?;
-    let engine = start(store, &settings, &listeners).await?;
+    let traces = settings.otlp.as_ref().map(OtlpSettings::start).transpose()?;
+    let tracer = traces.as_ref().map(|traces| &traces.tracer);
+    let engine = start(store, &settings, &listeners, tracer).await?;
     must_open(&engine).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
     let addresses = Addresses {
@@ -73,8 +77,15 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
     tracing::info!(address = %listeners.public.1, version = env!("CARGO_PKG_VERSION"), "ready");
     #[cfg(unix)]
     crate::open_files::raise(settings.connections_max);
-    serve(&engine, &settings, listeners, tls, asked_to_stop).await?;
-    close(&engine).await
+    let served = serve(&engine, &settings, listeners, tls, asked_to_stop).await;
+    let ended = match served {
+        Ok(()) => close(&engine).await,
+        Err(failure) => Err(failure),
+    };
+    if let Some(traces) = traces {
+        traces.flush().await;
+    }
+    ended
 }
 
 /// The address of a listener with its scheme and the path of the public URL.
@@ -195,6 +206,7 @@ async fn start(
     store: Arc<dyn Store>,
     settings: &Settings,
     listeners: &Listeners,
+    tracer: Option<&Tracer>,
 ) -> Result<Arc<Engine>, Failure> {
     let admin_token = settings.admin_token.as_ref().map(|token| token.0.clone());
     let own_url = |address| base_url(address, settings.tls.is_some());
@@ -205,19 +217,24 @@ async fn start(
         (None, Some(_)) => None,
         (None, None) => Some(own_url(listeners.admin_address())),
     };
+    let mail = settings.mail.as_ref().map(MailSettings::options).transpose()?;
+    let sink = settings.nats.as_ref().map(NatsSettings::options).transpose()?;
+    let key_source = Arc::new(KeyFetcher::new(settings.jwks.clone()));
+    let webhook_sender = Arc::new(WebhookClient::new(settings.webhooks.clone()));
     let options = Options {
         admin_token,
         master_keys: Some(settings.master_keys.source()),
-        key_source: Some(Arc::new(KeyFetcher::new(settings.jwks.clone()))),
+        key_source: Some(outgoing_spans::key_sets(tracer, key_source)),
         public_url: Some(public_url),
         admin_url,
         body_bytes_max: Some(settings.body_bytes_max),
         rates: settings.rates,
         scrub_interval: settings.scrub_interval,
-        webhook_sender: Some(Arc::new(WebhookClient::new(settings.webhooks.clone()))),
-        mail: settings.mail.as_ref().map(MailSettings::options).transpose()?,
-        sink: settings.nats.as_ref().map(NatsSettings::options).transpose()?,
+        webhook_sender: Some(outgoing_spans::webhooks(tracer, webhook_sender)),
+        mail: mail.map(|mail| outgoing_spans::mail(tracer, mail)),
+        sink: sink.map(|sink| outgoing_spans::sink(tracer, sink)),
         hold_outbound: settings.hold_outbound,
+        tracer: tracer.cloned(),
     };
     let clock = StoreClock::of(&store).await.map_err(unreadable)?;
     must_agree(&*clock)?;

@@ -28,7 +28,7 @@ use sluice_engine::{Engine, RouteMetrics};
 use sluice_hosted::{Hosted, HostedOptions, Previews};
 use sluice_http::access::key_and_rest;
 use sluice_http::client::{Peer, Proxies};
-use sluice_http::exchange::{Exchange, NO_ROUTE, Route, StartedExchange};
+use sluice_http::exchange::{Exchange, NO_ROUTE, Route};
 use sluice_http::rate::AddressLimit;
 use sluice_http::server::Site;
 use sluice_http::{Limits, Mount, Network, reply};
@@ -96,7 +96,7 @@ impl Inner {
 
     /// The reply to a request that is not below the path of the service.
     fn outside(&self, request: &Request<Body>) -> Answer {
-        let begun = StartedExchange::from_request(request);
+        let begun = self.reads_exchange.begin(request);
         let route = Route::Template(Cow::Borrowed(NO_ROUTE));
         let reply = Ok(reply::Refusal::OutsidePath.reply());
         Box::pin(std::future::ready(Ok(self.reads_exchange.finish(begun, route, reply))))
@@ -281,25 +281,25 @@ where
             }
             return self.inner.routed(self.is_public_part, request);
         };
-        let begun = StartedExchange::from_request(&request);
+        let begun = self.inner.trpc_exchange.begin(&request);
         let (inner, peer) = (Arc::clone(&self.inner), self.peer);
         // Not `Box::pin`, which builds the future on the stack and copies its kilobytes.
         let reply = Box::write(Box::new_uninit(), async move {
             let Inner { reads, transport, reads_exchange, trpc_exchange, .. } = &*inner;
             Ok(match way {
                 FastRoute::Trpc => {
-                    let reply =
-                        trpc_exchange.run(pin!(trpc::answer_to(transport, peer, request))).await;
+                    let handler = pin!(trpc::answer_to(transport, peer, request));
+                    let reply = trpc_exchange.run(&begun, handler).await;
                     trpc_exchange.finish(begun, Route::Known(&inner.trpc_route), reply)
                 }
                 FastRoute::Resolve => {
-                    let reply =
-                        reads_exchange.run(pin!(public::resolved(reads, peer, request))).await;
+                    let handler = pin!(public::resolved(reads, peer, request));
+                    let reply = reads_exchange.run(&begun, handler).await;
                     reads_exchange.finish(begun, Route::Known(&inner.resolve_route), reply)
                 }
                 FastRoute::Snapshot => {
-                    let reply =
-                        reads_exchange.run(pin!(public::snapshot_of(reads, peer, request))).await;
+                    let handler = pin!(public::snapshot_of(reads, peer, request));
+                    let reply = reads_exchange.run(&begun, handler).await;
                     reads_exchange.finish(begun, Route::Known(&inner.snapshot_route), reply)
                 }
             })

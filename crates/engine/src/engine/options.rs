@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::mail::MailOptions;
 use crate::rate::Rates;
 use crate::sink::SinkOptions;
+use crate::spans::Tracer;
 use crate::verify::{KeySource, MasterKeySource};
 use crate::webhooks::WebhookSender;
 
@@ -37,4 +38,6 @@ pub struct Options {
     pub sink: Option<SinkOptions>,
     /// Sends neither e-mails nor webhooks, for a look at a copy.
     pub hold_outbound: bool,
+    /// Records traces; without it there are none.
+    pub tracer: Option<Tracer>,
 }

@@ -29,7 +29,7 @@ const COLUMNS_MAX: usize = 16_384;
 /// XML is compressed in pieces of about this size.
 const PIECE_BYTES: usize = 64 * 1024;
 /// How much longer than the first ones later rows of a sheet may be.
-const LONGER_ROWS: u64 = 8;
+const LONGER_ROWS: u64 = 2;
 
 /// The files of a workbook beside its sheets.
 const PARTS: [(&str, &str); 5] = [

@@ -26,6 +26,7 @@ use sluice_store::{DiskSpace, IdentityVerification, Partitions, StoreStatus};
 
 use crate::verify::Checked;
 use histogram::Histogram;
+pub use outgoing::SpanMetrics;
 pub(crate) use outgoing::{DeliveryMetrics, MailMetrics, SinkMetrics};
 use process::ProcessCollector;
 use requests::RequestMetrics;
@@ -281,6 +282,11 @@ impl Metrics {
             deliveries,
             sink,
         }
+    }
+
+    /// Adds those of traces, which only a process with a tracer has.
+    pub(crate) fn add_spans(&mut self, spans: &SpanMetrics) {
+        spans.register(&mut self.registry);
     }
 
     pub(crate) fn count(&self, outcome: SubmissionOutcome) {

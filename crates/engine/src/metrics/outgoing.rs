@@ -1,4 +1,4 @@
-//! Metrics of what leaves this server: webhooks, e-mails, and events for a sink.
+//! Metrics of what leaves this server: webhooks, e-mails, events for a sink, and traces.
 
 use std::sync::atomic::AtomicU64;
 
@@ -127,5 +127,49 @@ impl SinkMetrics {
 
     pub(crate) fn set_lag(&self, millis: i64) {
         self.lag_seconds.set(millis as f64 / 1_000.0);
+    }
+}
+
+/// Spans of traces.
+#[derive(Debug, Clone)]
+pub struct SpanMetrics {
+    by_outcome: Family<OutcomeLabel, Counter>,
+    exported: Counter,
+    failed: Counter,
+    dropped: Counter,
+}
+
+impl Default for SpanMetrics {
+    fn default() -> Self {
+        let by_outcome: Family<OutcomeLabel, Counter> = Family::default();
+        let [exported, failed, dropped] = ["exported", "failed", "dropped"]
+            .map(|outcome| by_outcome.get_or_create(&OutcomeLabel { outcome }).clone());
+        Self { by_outcome, exported, failed, dropped }
+    }
+}
+
+impl SpanMetrics {
+    pub(super) fn register(&self, to: &mut Registry) {
+        let what = "Spans of traces by outcome; dropped ones found the queue full";
+        to.register("trace_spans", what, self.by_outcome.clone());
+    }
+
+    /// Counts spans that the receiver has accepted.
+    pub fn count_exported(&self, spans: u64) {
+        self.exported.inc_by(spans);
+    }
+
+    /// Counts spans that could not be exported.
+    pub fn count_failed(&self, spans: u64) {
+        self.failed.inc_by(spans);
+    }
+
+    pub(crate) fn count_dropped(&self) {
+        self.dropped.inc();
+    }
+
+    /// How many spans were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.get()
     }
 }

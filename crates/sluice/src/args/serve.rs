@@ -14,6 +14,8 @@ const PG: &str = "PostgreSQL";
 const LIMITS: &str = "Limits of the public API";
 /// The help heading of flags for publishing events.
 const NATS: &str = "Publishing events to NATS JetStream (a build with the feature nats)";
+/// The help heading of flags for traces.
+const TRACES: &str = "Traces over OTLP (a build with the feature otlp)";
 /// The help heading of flags for sending e-mail.
 const MAIL: &str = "E-mail";
 /// The help heading of flags that apply only to the console.
@@ -229,6 +231,15 @@ pub(crate) struct ServeArgs {
     /// Apps whose events are published [default: all]
     #[arg(long, env = "SLUICE_NATS_APPS", value_name = "APP,…", help_heading = NATS)]
     pub(crate) nats_apps: Option<String>,
+
+    /// Receiver of traces, such as http://127.0.0.1:4318 (OTLP over HTTP); headers are read from
+    /// OTEL_EXPORTER_OTLP_HEADERS [default: OTEL_EXPORTER_OTLP_ENDPOINT]
+    #[arg(long, env = "SLUICE_OTLP_ENDPOINT", value_name = "URL", help_heading = TRACES, hide_env_values = true)]
+    pub(crate) otlp_endpoint: Option<String>,
+
+    /// Share of requests that are traced, from 0 to 1 [default: OTEL_TRACES_SAMPLER_ARG, else 1]
+    #[arg(long, env = "SLUICE_OTLP_SAMPLE", value_name = "RATIO", help_heading = TRACES)]
+    pub(crate) otlp_sample: Option<f64>,
 
     /// Sign-in attempts per minute from one address; 0 for no limit [default: 30]
     #[arg(long, env = "SLUICE_SIGN_INS_PER_MINUTE", value_name = "COUNT", help_heading = SIGN_IN)]

@@ -1,9 +1,9 @@
-//! No log line, at any level, and no metric contains a key, a token, an answer or a respondent's
-//! address.
+//! No log line, at any level, no metric and no trace contains a key, a token, an answer or a
+//! respondent's address.
 //!
 //! Unique words are sent in every field that can hold such a value, in requests that succeed, are
-//! refused or cannot be parsed; then the whole log at trace level and all metrics are searched for
-//! them.
+//! refused or cannot be parsed; then the whole log at trace level, all metrics and every byte of the
+//! exported traces are searched for them.
 
 use crate::cluster;
 use crate::identity;
@@ -59,7 +59,13 @@ async fn no_log_line_at_trace_level_contains_a_secret_or_an_answer_on_postgresql
 /// Runs a server, uses it and stops it. Returns the log if it contains no secret.
 async fn search_the_log(store: Option<&str>) -> String {
     let folder = tempfile::tempdir().unwrap();
+    #[cfg(feature = "otlp")]
+    let receiver = crate::otlp::Receiver::start().await;
     let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
+        #[cfg(feature = "otlp")]
+        let command = command
+            .args([format!("--otlp-endpoint=http://u:{PASSWORD}@{}", receiver.address)])
+            .env("OTEL_EXPORTER_OTLP_HEADERS", format!("api-key={BEARER}"));
         let proxy = ["--trusted-proxies", "127.0.0.1"];
         command
             .args(["--log", "trace"])
@@ -86,7 +92,24 @@ async fn search_the_log(store: Option<&str>) -> String {
             assert!(!line.contains(secret.as_str()), "{line}");
         }
     }
+    #[cfg(feature = "otlp")]
+    search_the_traces(&receiver, &secrets);
     log
+}
+
+/// The same for the traces of all of these requests.
+#[cfg(feature = "otlp")]
+fn search_the_traces(receiver: &crate::otlp::Receiver, secrets: &[String]) {
+    let names: Vec<String> = receiver.spans().into_iter().map(|span| span.name).collect();
+    assert!(names.len() > 50, "the requests are not traced: {names:?}");
+    for name in ["commit", "queue wait", "store read", "key set"] {
+        assert!(names.iter().any(|it| it == name), "no {name}: {names:?}");
+    }
+    let user = USER.to_uppercase();
+    let known = [CANARY, ADDRESS, &user, "postgres://", "canary"];
+    for secret in known.into_iter().chain(secrets.iter().map(String::as_str)) {
+        assert!(!receiver.contains(secret), "{secret}");
+    }
 }
 
 /// All metrics, which the requests before have changed.

@@ -36,6 +36,8 @@ mod moving;
 #[cfg(feature = "nats")]
 mod nats;
 mod nodes;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod outbound;
 mod recount;
 mod respondent;

@@ -16,7 +16,8 @@ const STOP_MAX: Duration = Duration::from_secs(120);
 /// The binary, without any environment variables that it would read.
 pub(crate) fn sluice() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SLUICE_")) {
+    let is_read = |name: &str| name.starts_with("SLUICE_") || name.starts_with("OTEL_");
+    for (name, _) in std::env::vars().filter(|(name, _)| is_read(name)) {
         command.env_remove(name);
     }
     // Profiles of the person who runs the tests.
