@@ -380,10 +380,10 @@ mod tests {
     fn only_a_sheet_that_may_have_4_gib_states_its_sizes_in_64_bits() {
         for (bytes, rows, all_rows, expected) in [
             (65_536, 16, 1_000, Sizes::In32Bits),
-            (65_536, 64, 524_287, Sizes::In32Bits),
-            (65_536, 64, 524_288, Sizes::In64Bits),
+            (65_536, 16, 524_287, Sizes::In32Bits),
+            (65_536, 16, 524_288, Sizes::In64Bits),
             (65_536, 16, ROWS_MAX, Sizes::In64Bits),
-            (1_000_000, 1, 600, Sizes::In64Bits),
+            (1_000_000, 1, 3_000, Sizes::In64Bits),
             (0, 0, 0, Sizes::In32Bits),
         ] {
             assert_eq!(sizes_of(bytes, rows, all_rows), expected, "{bytes} {rows} {all_rows}");
