@@ -35,8 +35,8 @@ pub(crate) use client::{
     TokenCommand,
 };
 pub(crate) use flow_files::{
-    ApplyArgs, ArchiveArgs, DiffArgs, FileFormat, FlowRef, PullArgs, RetireArgs, WindowArgs,
-    WindowEnd,
+    ApplyArgs, ArchiveArgs, DiffArgs, FileFormat, FlowOf, FlowRef, PullArgs, RetireArgs,
+    WindowArgs, WindowEnd,
 };
 pub(crate) use import::{ImportArgs, ImportCommand, ImportResponsesArgs, RowFormat};
 pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};

@@ -199,7 +199,7 @@ pub(crate) struct ArchiveArgs {
     pub(crate) of: FlowOf,
 }
 
-/// Where to look for a flow.
+/// Where to find a flow.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FlowOf {
     /// App of the flow, if its key is used in several

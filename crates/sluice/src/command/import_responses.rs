@@ -15,6 +15,7 @@ use sluice_flow::payload::Generation;
 use sluice_import::responses::{FileKind, Goal, Mapping, Plan, Row, RowError, Rows};
 
 use super::import::server;
+use super::target;
 use crate::args::{ImportResponsesArgs, RowFormat};
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
@@ -46,8 +47,8 @@ async fn import(args: ImportResponsesArgs) -> Outcome {
     let file = Input::new(&args)?;
     let (rows, names) = file.scan()?;
     let mapping = read_mapping(args.map.as_deref())?;
-    let server = server(&args.server)?;
-    let flow = args.flow.to_string();
+    let server = server(&args.of.server)?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
     let target = Target::find(&server, &flow).await?;
     let goal = Goal {
         definition: &target.definition,

@@ -24,6 +24,7 @@ mod disk;
 mod documents;
 mod files;
 mod flow;
+mod flow_keys;
 mod follow;
 mod formats_and_fields;
 mod import;
