@@ -62,7 +62,8 @@ pub(crate) struct ApplyArgs {
     long_about = "\
 Print how flow files differ from the flows on the server, in words.
 
-The same as `sluice flow apply --dry-run`: the exit code is 0 without a difference and 2 with one.",
+The same as `sluice flow apply --dry-run`: the exit code is 0 without a difference, 2 with one, and 1 if it
+failed or a draft with other changes would stop an apply.",
     after_long_help = "Example:\n  sluice flow diff flows/*.yaml"
 )]
 pub(crate) struct DiffArgs {
@@ -73,6 +74,10 @@ pub(crate) struct DiffArgs {
     /// App of the flows [default: the only app that the token has access to]
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
+
+    /// As if drafts that have other changes were to be replaced
+    #[arg(long)]
+    pub(crate) overwrite_draft: bool,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,

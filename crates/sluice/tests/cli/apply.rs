@@ -216,7 +216,7 @@ async fn a_draft_with_other_changes_is_not_replaced() {
         assert!(printed.contains(part), "{part:?} is not in {printed}");
     }
     assert_eq!(author.versions("lunch").await.len(), 1);
-    let difference = author.ends(2, &["flow", "diff", "lunch.yaml"]);
+    let difference = author.ends(1, &["flow", "diff", "lunch.yaml"]);
     assert!(difference.contains("“Why?” now reads “Why so?”"), "{difference}");
     let replaced = author.ends(0, &["flow", "apply", "lunch.yaml", "--overwrite-draft"]);
     assert!(replaced.contains("published version 2"), "{replaced}");

@@ -22,6 +22,7 @@ mod consent;
 mod damage;
 mod disk;
 mod documents;
+mod dry_run;
 mod files;
 mod flow;
 mod flow_keys;

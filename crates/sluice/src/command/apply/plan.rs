@@ -57,6 +57,8 @@ pub(super) struct Plan {
     pub(super) texts: Vec<Text>,
     /// What the author should know.
     pub(super) notes: Vec<String>,
+    /// Why it cannot be carried out: the flow has a draft with other changes.
+    pub(super) conflict: Option<Failure>,
 }
 
 /// One change in words.
@@ -106,12 +108,12 @@ impl Plan {
         let of_settings = flow_settings::difference(&before, &source.settings, definition);
         let mut texts: Vec<Text> = of_settings.into_iter().map(plain).collect();
         let publishes = published.as_ref() != Some(&source.checked);
-        let (mut notes, mut saves_draft) = (Vec::new(), false);
+        let (mut notes, mut saves_draft, mut conflict) = (Vec::new(), false, None);
         let of_draft = DraftState::new(draft.as_ref(), published.as_ref(), &source.checked);
         if publishes {
             texts.extend(definition_texts(published.as_ref(), &source.checked));
             if matches!(of_draft, DraftState::Other(_)) && !overwrite_draft {
-                return Err(foreign_draft(&of_draft, &source));
+                conflict = Some(foreign_draft(&of_draft, &source).about(&source.shown));
             }
             saves_draft = !matches!(of_draft, DraftState::AsInFile);
         } else if let DraftState::Other(_) = of_draft {
@@ -125,7 +127,7 @@ impl Plan {
             saves_draft,
             publishes,
         }));
-        Ok(Self { source, planned, texts, notes })
+        Ok(Self { source, planned, texts, notes, conflict })
     }
 
     fn create(source: Source) -> Self {
@@ -146,7 +148,7 @@ impl Plan {
         let definition = Some(&source.checked);
         let settings = flow_settings::difference(&before, &source.settings, definition);
         let texts = std::iter::once(new).chain(settings).map(plain).collect();
-        Self { source, planned: Planned::Create, texts, notes: Vec::new() }
+        Self { source, planned: Planned::Create, texts, notes: Vec::new(), conflict: None }
     }
 
     /// Whether the flow is as in the file.
