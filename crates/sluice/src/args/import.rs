@@ -109,7 +109,7 @@ pub(crate) struct ImportResponsesArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
 
-    /// Judge every row and store nothing
+    /// Judge every row and store nothing; does not find which rows are there already
     #[arg(long)]
     pub(crate) dry_run: bool,
 

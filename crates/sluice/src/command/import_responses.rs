@@ -375,18 +375,25 @@ impl Run<'_> {
                 .map(|column| json!({"name": column.name, "becomes": column.becomes}))
                 .collect();
             let result = json!({
-                "dryRun": args.dry_run, "rows": rows, "accepted": accepted, "earlier": earlier,
+                "dryRun": args.dry_run, "rows": rows, "accepted": accepted,
+                // Only storing a row finds whether it is there.
+                "earlier": (!args.dry_run).then_some(earlier),
                 "refused": refused, "columns": columns,
                 "refusedFile": (refused > 0).then_some(path),
             });
             output::line(result);
         } else {
-            let what = if args.dry_run { "would be imported" } else { "imported" };
-            output::line(format_args!(
-                "{}: {} {what}, {earlier} already there, {refused} refused",
-                counted(rows, "row"),
-                accepted - earlier,
-            ));
+            let (rows, new) = (counted(rows, "row"), accepted - earlier);
+            if args.dry_run {
+                output::line(format_args!(
+                    "{rows}: {accepted} would be accepted, {refused} refused"
+                ));
+                output::note("a dry run does not find which rows an earlier run has stored");
+            } else {
+                output::line(format_args!(
+                    "{rows}: {new} imported, {earlier} already there, {refused} refused"
+                ));
+            }
             if refused > 0 {
                 output::line(format_args!("refused rows with their reasons: {path}"));
             }
