@@ -89,7 +89,7 @@ test("flows as code: every block of the page", async () => {
   await buildRuns(cwd, put);
 
   const lines = commands(await blockWith("flows-as-code", "sluice flow window"));
-  assert.equal(lines.length, 5);
+  assert.equal(lines.length, 6);
   // In order, as they are printed.
   const printed = [];
   for (const line of lines) printed.push(await sh(line, { cwd }));
@@ -97,7 +97,8 @@ test("flows as code: every block of the page", async () => {
   assert.match(printed[0], /opens   2026-12-01T08:00:00.000Z\ncloses  2026-12-24T00:00:00.000Z/);
   assert.match(printed[1], /opens   any time\ncloses  never/);
   assert.match(printed[2], /opens   any time\ncloses  2/);
-  assert.match(printed[3], /retired version \d+/);
+  assert.match(printed[3], /^3 +closed +fv_\w{22} .*\n2 /);
+  assert.match(printed[4], /retired version \d+/);
   assert.match(await sh(`${lines.at(-1)} --restore`, { cwd }), new RegExp(`restored ${lunch}`));
 });
 

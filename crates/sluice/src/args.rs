@@ -38,7 +38,7 @@ pub(crate) use client::{
 };
 pub(crate) use flow_files::{
     ApplyArgs, ArchiveArgs, DiffArgs, FileFormat, FlowOf, FlowRef, PullArgs, RetireArgs,
-    WindowArgs, WindowEnd,
+    VersionsArgs, WindowArgs, WindowEnd,
 };
 pub(crate) use import::{ImportArgs, ImportCommand, ImportResponsesArgs, RowFormat};
 pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
@@ -86,8 +86,7 @@ and man call a running server: name it with --server (SLUICE_SERVER), and give a
 Exit codes:
   0    done
   1    failed, or damage was found; stderr reports why and what to do
-  2    invalid command line, environment or configuration file; but of flow diff and
-       flow apply: something would change, and only that
+  2    invalid command line, environment or configuration file; of flow diff and apply: changes
   3    the flow, or the file of people or of responses, has faults
   4    a write failed or the database was taken away; check the disk and the database first
   130  interrupted, or stopped at once by a second signal"

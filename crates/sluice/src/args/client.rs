@@ -10,7 +10,8 @@ use sluice_flow::id::{AppId, FlowVersionId, TokenId};
 use sluice_flow::time::Timestamp;
 
 use super::flow_files::{
-    ApplyArgs, ArchiveArgs, DiffArgs, FlowOf, FlowRef, PullArgs, RetireArgs, WindowArgs,
+    ApplyArgs, ArchiveArgs, DiffArgs, FlowOf, FlowRef, PullArgs, RetireArgs, VersionsArgs,
+    WindowArgs,
 };
 
 /// The server address if none is given.
@@ -70,6 +71,8 @@ pub(crate) enum FlowCommand {
     Archive(ArchiveArgs),
     /// List the flows of an app
     List(ListArgs),
+    /// List the versions of a flow
+    Versions(VersionsArgs),
 }
 
 #[derive(Debug, Args)]

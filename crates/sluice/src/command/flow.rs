@@ -21,6 +21,7 @@ pub(crate) async fn run(command: FlowCommand) -> Outcome {
         FlowCommand::Retire(args) => flow_state::retire(args).await,
         FlowCommand::Archive(args) => flow_state::archive(args).await,
         FlowCommand::List(args) => list(args).await,
+        FlowCommand::Versions(args) => flow_state::versions(args).await,
     }
 }
 

@@ -44,7 +44,7 @@ async fn follow(args: &ExportArgs, into: &Path) -> Outcome {
     let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
     let source = Source { server, flow, from: args.from };
     let mut folder = Folder::open(into, &source.flow, format, &asked)?;
-    let (mut away, mut waits, mut reached, mut total) = (false, false, false, 0);
+    let (mut away, mut waits, mut reached, mut total) = (false, false, false, Some(0));
     loop {
         let round = round(&source, &asked, &mut folder).await;
         let saved = match round {
@@ -65,13 +65,15 @@ async fn follow(args: &ExportArgs, into: &Path) -> Outcome {
         if std::mem::take(&mut away) {
             output::note("connected again");
         }
-        total += saved.responses;
+        total = total.zip(saved.responses).map(|(sum, more)| sum + more);
         if !saved.is_up_to_date {
             continue;
         }
         if args.once {
-            match format.lines {
-                Some(_) => output::note(format_args!("{} exported", counted(total, "response"))),
+            match total {
+                Some(total) => {
+                    output::note(format_args!("{} exported", counted(total, "response")))
+                }
                 None => output::note("up to date"),
             }
             return Ok(Exit::Done);
@@ -110,7 +112,8 @@ impl From<CallError> for RoundError {
 
 /// What a round has saved.
 struct Saved {
-    responses: u64,
+    /// How many, if that is known.
+    responses: Option<u64>,
     /// Whether the server had nothing more at that moment.
     is_up_to_date: bool,
 }
@@ -122,7 +125,7 @@ async fn round(
     folder: &mut Folder,
 ) -> Result<Saved, RoundError> {
     let Some(after) = start(source, folder).await? else {
-        return Ok(Saved { responses: 0, is_up_to_date: true });
+        return Ok(Saved { responses: Some(0), is_up_to_date: true });
     };
     let day = after.day();
     let day_ends = day.plus(1).starts_at();
@@ -139,12 +142,12 @@ async fn round(
     let is_empty = header(TOTAL) == Some("0");
     // The server's clock was set back: what comes now is announced once it has caught up.
     if next < after {
-        return Ok(Saved { responses: 0, is_up_to_date: true });
+        return Ok(Saved { responses: Some(0), is_up_to_date: true });
     }
     let is_up_to_date = next < day_ends;
     if is_empty {
         folder.advance(day, next)?;
-        return Ok(Saved { responses: 0, is_up_to_date });
+        return Ok(Saved { responses: Some(0), is_up_to_date });
     }
     let mut batch = folder.batch(day, after)?;
     save(&source.server, &mut download, &mut batch).await?;
@@ -155,7 +158,7 @@ async fn round(
         }
         None => output::note(format_args!("responses up to {next}")),
     }
-    Ok(Saved { responses: responses.unwrap_or_default(), is_up_to_date })
+    Ok(Saved { responses, is_up_to_date })
 }
 
 async fn save(
