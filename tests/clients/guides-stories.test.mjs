@@ -85,21 +85,46 @@ test("flows as code: every block of the page", async () => {
   await sh(pullById.replace("fl_…", flow.flowId).replaceAll("lunch", "other"), { cwd });
   assert.match(await sh("cat flows/other.yaml", { cwd }), /key: other/);
 
-  const build = JSON.parse(await python(["-c", "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))"], await blockWith("flows-as-code", "steps:")));
   await rm(join(cwd, "flows/other.yaml"));
-  for (const step of build.steps) await sh(step.run, { cwd });
-  assert.deepEqual(Object.keys(build.steps.at(-1).env), ["SLUICE_SERVER", "SLUICE_TOKEN"]);
+  await buildRuns(cwd, put);
 
   const lines = commands(await blockWith("flows-as-code", "sluice flow window"));
-  assert.equal(lines.length, 4);
+  assert.equal(lines.length, 6);
+  // In order, as they are printed.
+  const printed = [];
+  for (const line of lines) printed.push(await sh(line, { cwd }));
   const { items: [{ flowId: lunch }] } = await server.admin("GET", `/apps/${app.appId}/flows?key=lunch`);
-  for (const line of lines) {
-    // Each is for a flow that is open.
-    await server.admin("PATCH", `/flows/${lunch}`, { liveWindow: { startsAt: null, endsAt: null } });
-    await sh(line, { cwd });
-  }
+  assert.match(printed[0], /opens   2026-12-01T08:00:00.000Z\ncloses  2026-12-24T00:00:00.000Z/);
+  assert.match(printed[1], /opens   any time\ncloses  never/);
+  assert.match(printed[2], /opens   any time\ncloses  2/);
+  assert.match(printed[3], /^3 +closed +fv_\w{22} .*\n2 /);
+  assert.match(printed[4], /retired version \d+/);
   assert.match(await sh(`${lines.at(-1)} --restore`, { cwd }), new RegExp(`restored ${lunch}`));
 });
+
+/** The steps of the build on the page, with the environment that the page gives them and no other. */
+async function buildRuns(cwd, put) {
+  const text = await blockWith("flows-as-code", "steps:");
+  const { jobs: { flows: job } } = JSON.parse(await python(["-c", "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))"], text));
+  const values = { "https://feedback.example.com": server.url, "${{ secrets.SLUICE_TOKEN }}": server.token };
+  const given = (step) => Object.fromEntries(Object.entries({ ...job.env, ...step.env }).map(([name, value]) => [name, values[value] ?? value]));
+  const none = { SLUICE_SERVER: undefined, SLUICE_TOKEN: undefined };
+  const step = (start) => job.steps.find(({ run: code }) => code?.startsWith(start));
+  const runs = (of, options) => sh(of.run, { cwd, ...options, more: { ...none, ...given(of), ...options?.more } });
+  const [check, diff, apply] = ["sluice flow check", "sluice flow diff", "sluice flow apply"].map(step);
+  assert.deepEqual(job.steps.filter((it) => it.run), [check, diff, apply]);
+  assert.ok(job.steps.every((it) => it["continue-on-error"] === undefined), "nothing hides a fault");
+  await runs(check);
+  assert.match(await runs(diff), /0 would change/);
+  // A difference passes, a fault does not.
+  const file = await readFile(join(cwd, "flows/visit.yaml"), "utf8");
+  await put("visit.yaml", file.replace("Again", "Once more"));
+  assert.match(await runs(diff), /1 would change/);
+  await runs(diff, { ends: 1, more: { SLUICE_TOKEN: undefined } });
+  assert.match(await runs(apply), /1 changed/);
+  await runs(check);
+  assert.match(await runs(diff), /0 would change/);
+}
 
 const importFile = async (cwd, format, sample, name) => copyFile(join(FIXTURES, format, sample), join(cwd, name));
 

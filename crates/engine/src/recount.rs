@@ -67,6 +67,17 @@ pub async fn recount(
     Ok(sum)
 }
 
+/// The flows with this key, one for each app that has it.
+pub async fn flows_with_key(store: &dyn Store, key: &str) -> StoreResult<Vec<FlowId>> {
+    let mut found = Vec::new();
+    for app in apps(store).await? {
+        let page = Page { after: None, limit: 1 };
+        let query = FlowQuery { key: Some(key.to_owned()), ..FlowQuery::all(app, page) };
+        found.extend(store.list_flows(&query).await?.iter().map(|state| state.flow.flow_id));
+    }
+    Ok(found)
+}
+
 impl Recounted {
     async fn add(
         &mut self,

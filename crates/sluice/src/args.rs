@@ -27,6 +27,8 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::failure::Exit;
+
 pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, NumberOrDefault};
 pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use client::{
@@ -35,8 +37,8 @@ pub(crate) use client::{
     TokenCommand,
 };
 pub(crate) use flow_files::{
-    ApplyArgs, ArchiveArgs, DiffArgs, FileFormat, FlowRef, PullArgs, RetireArgs, WindowArgs,
-    WindowEnd,
+    ApplyArgs, ArchiveArgs, DiffArgs, FileFormat, FlowOf, FlowRef, PullArgs, RetireArgs,
+    VersionsArgs, WindowArgs, WindowEnd,
 };
 pub(crate) use import::{ImportArgs, ImportCommand, ImportResponsesArgs, RowFormat};
 pub(crate) use invite::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
@@ -84,7 +86,7 @@ and man call a running server: name it with --server (SLUICE_SERVER), and give a
 Exit codes:
   0    done
   1    failed, or damage was found; stderr reports why and what to do
-  2    invalid command line, environment or configuration file; or flow diff found changes
+  2    invalid command line, environment or configuration file; of flow diff and apply: changes
   3    the flow, or the file of people or of responses, has faults
   4    a write failed or the database was taken away; check the disk and the database first
   130  interrupted, or stopped at once by a second signal"
@@ -155,7 +157,22 @@ pub(crate) enum Command {
 
 /// Parses the command line. Help, version and invalid arguments end the process here.
 pub(crate) fn parse() -> Command {
-    Cli::parse_from(with_command(std::env::args_os().collect())).command
+    let arguments = with_command(std::env::args_os().collect());
+    let compares = is_comparison(&arguments);
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli.command,
+        Err(fault) if fault.use_stderr() && compares => {
+            let _gone = fault.print();
+            std::process::exit(i32::from(Exit::Failed.code()));
+        }
+        Err(shown) => shown.exit(),
+    }
+}
+
+/// Whether exit code 2 means that something would change, and nothing else.
+fn is_comparison(arguments: &[OsString]) -> bool {
+    let named = |at: usize, name: &str| arguments.get(at).is_some_and(|it| it == name);
+    named(1, "flow") && (named(2, "diff") || named(2, "apply"))
 }
 
 /// The definition of the command line.

@@ -64,6 +64,12 @@ impl Failure {
         Self { what: format!("{subject}: {}", self.what), ..self }
     }
 
+    /// For commands whose exit code 2 has another meaning.
+    pub(crate) fn never_usage(self) -> Self {
+        let exit = if self.exit == Exit::Usage { Exit::Failed } else { self.exit };
+        Self { exit, ..self }
+    }
+
     pub(crate) fn with_exit(self, exit: Exit) -> Self {
         Self { exit, ..self }
     }

@@ -32,6 +32,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     values_as: ValuesAs::Ids,
     has_codebook: false,
     followed: None,
+    count_rows: None,
     lines: Some(LineFormat { has_header: true, has_quotes: true }),
     new_writer: |columns| Ok(Box::new(Csv { columns, room: String::new() })),
 };

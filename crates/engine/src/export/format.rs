@@ -4,6 +4,8 @@
 //! The admin API, the OpenAPI document, the console, the command line and docs/exports.md read that
 //! table, and nothing else in the project lists the formats.
 
+use std::fs::File;
+
 use sluice_store::ResponseRow;
 
 use super::columns::Columns;
@@ -35,6 +37,8 @@ pub struct ExportFormat {
     pub has_codebook: bool,
     /// How a folder of new responses grows in it; none if it cannot.
     pub followed: Option<Followed>,
+    /// Reads the number of responses in a complete file, if the file has it.
+    pub(super) count_rows: Option<fn(&File) -> Option<u64>>,
     /// How a client can count the responses in it while it arrives.
     pub lines: Option<LineFormat>,
     pub(super) new_writer: fn(Columns) -> Result<Box<dyn FormatWriter>, ExportFailed>,
@@ -73,6 +77,11 @@ impl ExportFormat {
     /// Whether a caller can choose its columns.
     pub fn has_columns(&self) -> bool {
         self.has_columns
+    }
+
+    /// The number of responses in a complete file of this format, if the file has it.
+    pub fn rows_in(&self, file: &File) -> Option<u64> {
+        self.count_rows.and_then(|count| count(file))
     }
 
     /// The format with this name, if this build can write it.

@@ -24,6 +24,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     values_as: ValuesAs::Ids,
     has_codebook: false,
     followed: Some(Followed::Lines),
+    count_rows: None,
     lines: Some(LineFormat { has_header: false, has_quotes: false }),
     new_writer: |columns| Ok(Box::new(Jsonl { columns })),
 };

@@ -4,6 +4,7 @@
 //! strings. The texts of the questions are in the file's metadata under `sluice.questions`.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +14,7 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
 };
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
@@ -44,9 +45,16 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     values_as: ValuesAs::Ids,
     has_codebook: false,
     followed: Some(Followed::Files),
+    count_rows: Some(count_rows),
     lines: None,
     new_writer: |columns| Ok(Box::new(Parquet::new(columns)?)),
 };
+
+/// The number of rows in the footer of a file.
+fn count_rows(file: &File) -> Option<u64> {
+    let footer = ParquetMetaDataReader::new().parse_and_finish(file).ok()?;
+    u64::try_from(footer.file_metadata().num_rows()).ok()
+}
 
 struct Parquet {
     columns: Columns,

@@ -55,6 +55,7 @@ pub(super) static FORMAT: ExportFormat = ExportFormat {
     values_as: ValuesAs::Labels,
     has_codebook: true,
     followed: None,
+    count_rows: None,
     lines: None,
     new_writer: |columns| Ok(Box::new(Xlsx::new(columns))),
 };

@@ -154,6 +154,9 @@ Examples:
         app: AppId,
 
         #[command(flatten)]
+        json: JsonArg,
+
+        #[command(flatten)]
         server: ServerArgs,
     },
 }

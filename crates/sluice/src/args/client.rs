@@ -6,10 +6,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
-use sluice_flow::id::{AppId, FlowId, FlowVersionId, TokenId};
+use sluice_flow::id::{AppId, FlowVersionId, TokenId};
 use sluice_flow::time::Timestamp;
 
-use super::flow_files::{ApplyArgs, ArchiveArgs, DiffArgs, PullArgs, RetireArgs, WindowArgs};
+use super::flow_files::{
+    ApplyArgs, ArchiveArgs, DiffArgs, FlowOf, FlowRef, PullArgs, RetireArgs, VersionsArgs,
+    WindowArgs,
+};
 
 /// The server address if none is given.
 pub(crate) const SERVER_DEFAULT: &str = "http://127.0.0.1:8080";
@@ -68,6 +71,8 @@ pub(crate) enum FlowCommand {
     Archive(ArchiveArgs),
     /// List the flows of an app
     List(ListArgs),
+    /// List the versions of a flow
+    Versions(VersionsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -108,11 +113,11 @@ pub(crate) struct PushArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Update the draft of this flow
-    #[arg(long, value_name = "FLOW_ID", conflicts_with_all = ["app", "name", "kind"])]
-    pub(crate) flow: Option<FlowId>,
+    /// Update the draft of this flow, by its id or key
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["name", "kind"])]
+    pub(crate) flow: Option<FlowRef>,
 
-    /// Create the flow in this app [default: the only app that the token has access to]
+    /// App of the flow [default: the only app that the token has access to]
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
 
@@ -156,14 +161,15 @@ Publish the draft of a flow as its next version.
 
 The previous version accepts responses during the flow's grace window (one day by default), so that
 respondents who have it open can still answer.",
-    after_long_help = "Example:\n  sluice flow publish fl_…"
+    after_long_help = "Examples:\n  sluice flow publish fl_…\n  sluice flow publish lunch"
 )]
 pub(crate) struct PublishArgs {
-    #[arg(value_name = "FLOW_ID")]
-    pub(crate) flow: FlowId,
+    /// Id or key of the flow
+    #[arg(value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
 
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) of: FlowOf,
 }
 
 #[derive(Debug, Args)]
@@ -198,13 +204,14 @@ Print responses as they arrive, each once, one per line.
 If the server restarts, the command waits for it. Ctrl-C ends it with exit code 0.",
     after_long_help = "\
 Examples:
-  sluice responses tail fl_…
+  sluice responses tail lunch
   sluice responses tail fl_… --since all --format json > responses.jsonl
   sluice responses tail fl_… --since 2026-11-15T00:00:00Z --limit 10"
 )]
 pub(crate) struct TailArgs {
-    #[arg(value_name = "FLOW_ID")]
-    pub(crate) flow: FlowId,
+    /// Id or key of the flow
+    #[arg(value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
 
     /// Where to start: now, all, or a time such as 2026-11-15T00:00:00Z
     #[arg(long, default_value = "now", value_name = "WHEN")]
@@ -223,7 +230,7 @@ pub(crate) struct TailArgs {
     pub(crate) interval: std::time::Duration,
 
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) of: FlowOf,
 }
 
 #[derive(Debug, Args)]
@@ -239,7 +246,7 @@ file for each day, Parquet into one file for each batch. It can be ended and sta
 response is written once. Ctrl-C ends it with exit code 0. The token needs the scopes read and export.",
     after_long_help = "\
 Examples:
-  sluice responses export fl_… --out responses.csv
+  sluice responses export lunch --out responses.csv
   sluice responses export fl_… --values labels --out responses.csv
   sluice responses export fl_… --format parquet --out responses.parquet --from 2026-11-01T00:00:00Z
   sluice responses export fl_… --format jsonl --out - --answer nps=10 --tag plan=pro | head
@@ -247,8 +254,9 @@ Examples:
   sluice responses export fl_… --follow responses/ --format parquet --once     for a daily job"
 )]
 pub(crate) struct ExportArgs {
-    #[arg(value_name = "FLOW_ID")]
-    pub(crate) flow: FlowId,
+    /// Id or key of the flow
+    #[arg(value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
 
     /// Format of the file [default: csv; with --follow jsonl]
     #[arg(long, value_parser = export_format())]
@@ -307,7 +315,7 @@ pub(crate) struct ExportArgs {
     pub(crate) search: Option<String>,
 
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) of: FlowOf,
 }
 
 #[derive(Debug, Args)]
@@ -321,15 +329,16 @@ Example:
   sluice responses codebook fl_… --out codebook.csv"
 )]
 pub(crate) struct CodebookArgs {
-    #[arg(value_name = "FLOW_ID")]
-    pub(crate) flow: FlowId,
+    /// Id or key of the flow
+    #[arg(value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
 
     /// The file to write; - writes to stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) of: FlowOf,
 }
 
 /// The formats of the table, each with its summary as help.

@@ -8,7 +8,7 @@ use sluice_flow::flow_key;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
 
-use super::ServerArgs;
+use super::{JsonArg, ServerArgs};
 
 #[derive(Debug, Args)]
 #[command(
@@ -62,7 +62,8 @@ pub(crate) struct ApplyArgs {
     long_about = "\
 Print how flow files differ from the flows on the server, in words.
 
-The same as `sluice flow apply --dry-run`: the exit code is 0 without a difference and 2 with one.",
+The same as `sluice flow apply --dry-run`: the exit code is 0 without a difference, 2 with one, and 1 if it
+failed or a draft with other changes would stop an apply.",
     after_long_help = "Example:\n  sluice flow diff flows/*.yaml"
 )]
 pub(crate) struct DiffArgs {
@@ -73,6 +74,10 @@ pub(crate) struct DiffArgs {
     /// App of the flows [default: the only app that the token has access to]
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
+
+    /// As if drafts that have other changes were to be replaced
+    #[arg(long)]
+    pub(crate) overwrite_draft: bool,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -128,7 +133,8 @@ pub(crate) enum FileFormat {
 Withdraw a version at once, without a grace window.
 
 No client can fetch it any more, and it accepts no responses; those it has stay. Without --version it is the
-published one, so that nothing is published until you publish again.",
+published one, so that nothing is published until you publish again. `sluice flow versions` lists the
+numbers.",
     after_long_help = "\
 Examples:
   sluice flow retire lunch
@@ -142,6 +148,27 @@ pub(crate) struct RetireArgs {
     /// Number of the version [default: the published one]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) version: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) of: FlowOf,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    long_about = "\
+List the versions of a flow, newest first: number, state, id, and when it was published.
+
+open: it accepts responses; grace: it still does, although a newer one is published; scheduled: not yet;
+closed: no longer; retired: it was withdrawn, or its flow is archived.",
+    after_long_help = "Examples:\n  sluice flow versions lunch\n  sluice flow versions lunch --json"
+)]
+pub(crate) struct VersionsArgs {
+    /// Id or key of the flow
+    #[arg(value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
+
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
 
     #[command(flatten)]
     pub(crate) of: FlowOf,
@@ -199,7 +226,7 @@ pub(crate) struct ArchiveArgs {
     pub(crate) of: FlowOf,
 }
 
-/// Where to look for a flow.
+/// Where to find a flow.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FlowOf {
     /// App of the flow, if its key is used in several

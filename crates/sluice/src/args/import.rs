@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
-use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::id::AppId;
 use sluice_import::{FORMATS, Format};
 
 use super::client::{KindArg, ServerArgs};
+use super::flow_files::{FlowOf, FlowRef};
 
 #[derive(Debug, Args)]
 #[command(
@@ -50,11 +51,11 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Update the draft of this flow
-    #[arg(long, value_name = "FLOW_ID", conflicts_with_all = ["app", "name", "kind"])]
-    pub(crate) flow: Option<FlowId>,
+    /// Update the draft of this flow, by its id or key
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["name", "kind"])]
+    pub(crate) flow: Option<FlowRef>,
 
-    /// Create the flow in this app [default: the only app that the token has access to]
+    /// App of the flow [default: the only app that the token has access to]
     #[arg(long, value_name = "APP_ID")]
     pub(crate) app: Option<AppId>,
 
@@ -96,9 +97,9 @@ pub(crate) struct ImportResponsesArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Import into this flow, which must be published and open
-    #[arg(long, value_name = "FLOW_ID")]
-    pub(crate) flow: FlowId,
+    /// Import into this flow, by its id or key; it must be published and open
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
 
     /// Format of the file [default: by its ending]
     #[arg(long, value_enum)]
@@ -108,7 +109,7 @@ pub(crate) struct ImportResponsesArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
 
-    /// Judge every row and store nothing
+    /// Judge every row and store nothing; does not find which rows are there already
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -133,7 +134,7 @@ pub(crate) struct ImportResponsesArgs {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) of: FlowOf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

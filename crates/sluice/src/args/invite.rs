@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use sluice_flow::id::{AssignmentId, FlowId};
+use sluice_flow::id::AssignmentId;
 use sluice_flow::time::Timestamp;
 
-use super::{JsonArg, ServerArgs};
+use super::{FlowOf, FlowRef, JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InviteCommand {
@@ -32,8 +32,9 @@ Examples:
   sluice invite add fl_… --email ada@example.com
   sluice invite add fl_… --user-id 4711 --expires 2027-01-01T00:00:00Z")]
 pub(crate) struct InviteAddArgs {
-    #[arg(value_name = "FLOW_ID")]
-    pub(crate) flow: FlowId,
+    /// Id or key of the flow
+    #[arg(value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
 
     /// E-mail address of the person
     #[arg(long, value_name = "ADDRESS", required_unless_present = "user_id")]
@@ -56,7 +57,7 @@ pub(crate) struct InviteAddArgs {
     pub(crate) send_email: bool,
 
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) of: FlowOf,
 }
 
 #[derive(Debug, Args)]
@@ -76,8 +77,9 @@ Examples:
   sluice invite import fl_… people.csv --out more.csv --skip-invited"
 )]
 pub(crate) struct InviteImportArgs {
-    #[arg(value_name = "FLOW_ID")]
-    pub(crate) flow: FlowId,
+    /// Id or key of the flow
+    #[arg(value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
 
     /// CSV file of the people to invite
     #[arg(value_name = "FILE")]
@@ -96,17 +98,18 @@ pub(crate) struct InviteImportArgs {
     pub(crate) send_email: bool,
 
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) of: FlowOf,
 }
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  sluice invite list fl_…
+  sluice invite list lunch
   sluice invite list fl_… --state opened")]
 pub(crate) struct InviteListArgs {
-    #[arg(value_name = "FLOW_ID")]
-    pub(crate) flow: FlowId,
+    /// Id or key of the flow
+    #[arg(value_name = "FLOW")]
+    pub(crate) flow: FlowRef,
 
     /// Only invitations in this state
     #[arg(long, value_enum)]
@@ -116,7 +119,7 @@ pub(crate) struct InviteListArgs {
     pub(crate) json: JsonArg,
 
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) of: FlowOf,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

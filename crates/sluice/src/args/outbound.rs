@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::ServerArgs;
+use super::{JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutboundCommand {
@@ -14,6 +14,9 @@ pub(crate) enum OutboundCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct OutboundStatusArgs {
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 }

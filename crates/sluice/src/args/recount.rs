@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sluice_flow::id::{AppId, FlowId};
+use sluice_flow::id::AppId;
+
+use super::FlowRef;
 
 #[derive(Debug, Args)]
 #[command(
@@ -21,9 +23,9 @@ Examples:
   sluice recount --store postgres://sluice@db.example/sluice"
 )]
 pub(crate) struct RecountArgs {
-    /// Only this flow
-    #[arg(long, value_name = "ID", conflicts_with = "app")]
-    pub(crate) flow: Option<FlowId>,
+    /// Only this flow, by its id or key
+    #[arg(long, value_name = "FLOW", conflicts_with = "app")]
+    pub(crate) flow: Option<FlowRef>,
 
     /// Only the flows of this app
     #[arg(long, value_name = "ID")]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sluice_engine::export::{ExportFormat, FORMATS, LineFormat};
 
+use super::target;
 use crate::args::{CodebookArgs, ExportArgs};
 use crate::client::{CallError, Server};
 use crate::failure::{Exit, Failure, Outcome};
@@ -34,8 +35,9 @@ async fn or_interrupted(work: impl Future<Output = Outcome>) -> Outcome {
 }
 
 async fn save_codebook(args: CodebookArgs) -> Outcome {
-    let server = Server::new(args.server.clone())?;
-    let path = format!("/flows/{}/export/codebook", args.flow);
+    let server = Server::new(args.of.server.clone())?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
+    let path = format!("/flows/{flow}/export/codebook");
     let mut download = server.download(&path, &[]).await?;
     let mut target = Target::open(&args.out)?;
     if save(&server, &mut download, &mut target, |_| {}).await? == OutputState::Open {
@@ -49,8 +51,9 @@ async fn save_codebook(args: CodebookArgs) -> Outcome {
 
 async fn run(args: ExportArgs, out: &Path) -> Outcome {
     let format = args.format.unwrap_or(FORMATS[0]);
-    let server = Server::new(args.server.clone())?;
-    let path = format!("/flows/{}/export", args.flow);
+    let server = Server::new(args.of.server.clone())?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
+    let path = format!("/flows/{flow}/export");
     let mut download = server.download(&path, &query(&args, format)).await?;
     let total = download.headers().get(TOTAL);
     let total = total.and_then(|total| total.to_str().ok()).and_then(|it| it.parse().ok());

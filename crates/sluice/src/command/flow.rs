@@ -21,6 +21,7 @@ pub(crate) async fn run(command: FlowCommand) -> Outcome {
         FlowCommand::Retire(args) => flow_state::retire(args).await,
         FlowCommand::Archive(args) => flow_state::archive(args).await,
         FlowCommand::List(args) => list(args).await,
+        FlowCommand::Versions(args) => flow_state::versions(args).await,
     }
 }
 
@@ -34,9 +35,11 @@ async fn push(args: PushArgs) -> Outcome {
     })?;
     let server = Server::new(args.server.clone())?;
     let is_new = args.flow.is_none();
-    let (flow, draft) = match args.flow {
+    let (flow, draft) = match &args.flow {
         Some(flow) => {
-            (flow.to_string(), server.put(&format!("/flows/{flow}/draft"), &file.definition).await?)
+            let flow = target::flow_id(&server, flow, args.app).await?;
+            let draft = server.put(&format!("/flows/{flow}/draft"), &file.definition).await?;
+            (flow, draft)
         }
         None => create(&server, &args, &file).await?,
     };
@@ -82,8 +85,9 @@ async fn create(
 }
 
 async fn publish(args: PublishArgs) -> Outcome {
-    let server = Server::new(args.server)?;
-    publish_flow(&server, &args.flow.to_string()).await
+    let server = Server::new(args.of.server)?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
+    publish_flow(&server, &flow).await
 }
 
 async fn publish_flow(server: &Server, flow: &str) -> Outcome {

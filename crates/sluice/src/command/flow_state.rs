@@ -1,12 +1,35 @@
-//! `sluice flow retire`, `window` and `archive`.
+//! `sluice flow versions`, `retire`, `window` and `archive`.
 
 use serde_json::{Value, json};
 
 use super::target;
-use crate::args::{ArchiveArgs, RetireArgs, WindowArgs, WindowEnd};
+use crate::args::{ArchiveArgs, RetireArgs, VersionsArgs, WindowArgs, WindowEnd};
 use crate::client::{Server, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
+
+pub(crate) async fn versions(args: VersionsArgs) -> Outcome {
+    let server = Server::new(args.of.server)?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
+    let versions = server.list(&format!("/flows/{flow}/versions")).await?;
+    for version in &versions {
+        output::line(args.json.shown(version, version_line));
+    }
+    if versions.is_empty() {
+        output::note(format_args!("no versions; publish one with: sluice flow publish {flow}"));
+    }
+    Ok(Exit::Done)
+}
+
+fn version_line(version: &Value) -> String {
+    let (id, status) = (field(version, "flowVersionId"), field(version, "status"));
+    let until = match (status, version["graceEndsAt"].as_str()) {
+        ("grace", Some(until)) => format!("  until {until}"),
+        _ => String::new(),
+    };
+    let (number, published) = (&version["number"], field(version, "publishedAt"));
+    format!("{number}  {status:<9}  {id}  {published}{until}")
+}
 
 pub(crate) async fn retire(args: RetireArgs) -> Outcome {
     let server = Server::new(args.of.server.clone())?;
@@ -26,7 +49,10 @@ pub(crate) async fn retire(args: RetireArgs) -> Outcome {
             let found = versions.iter().find(|it| it["number"] == number).ok_or_else(|| {
                 Failure::new(
                     format!("the flow has no version {number}"),
-                    format!("it has {} published versions", versions.len()),
+                    format!(
+                        "it has {} published versions; `sluice flow versions {id}` lists them",
+                        versions.len()
+                    ),
                 )
             })?;
             field(found, "flowVersionId").to_owned()

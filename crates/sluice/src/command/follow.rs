@@ -15,6 +15,7 @@ use sluice_flow::time::Timestamp;
 
 use self::folder::{Batch, Folder, Position};
 use super::export::query;
+use super::target;
 use crate::args::ExportArgs;
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
@@ -38,12 +39,14 @@ pub(crate) async fn run(args: &ExportArgs, into: &Path) -> Outcome {
 
 async fn follow(args: &ExportArgs, into: &Path) -> Outcome {
     let format = folder::format(args)?;
-    let server = Server::new(args.server.clone())?;
+    let server = Server::new(args.of.server.clone())?;
     let asked = query(args, format);
-    let mut folder = Folder::open(into, &args.flow.to_string(), format, &asked)?;
-    let (mut away, mut waits, mut reached, mut total) = (false, false, false, 0);
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
+    let source = Source { server, flow, from: args.from };
+    let mut folder = Folder::open(into, &source.flow, format, &asked)?;
+    let (mut away, mut waits, mut reached, mut total) = (false, false, false, Some(0));
     loop {
-        let round = round(&server, args, &asked, &mut folder).await;
+        let round = round(&source, &asked, &mut folder).await;
         let saved = match round {
             Ok(saved) => saved,
             Err(RoundError::Local(failure)) => return Err(failure),
@@ -62,13 +65,15 @@ async fn follow(args: &ExportArgs, into: &Path) -> Outcome {
         if std::mem::take(&mut away) {
             output::note("connected again");
         }
-        total += saved.responses;
+        total = total.zip(saved.responses).map(|(sum, more)| sum + more);
         if !saved.is_up_to_date {
             continue;
         }
         if args.once {
-            match format.lines {
-                Some(_) => output::note(format_args!("{} exported", counted(total, "response"))),
+            match total {
+                Some(total) => {
+                    output::note(format_args!("{} exported", counted(total, "response")))
+                }
                 None => output::note("up to date"),
             }
             return Ok(Exit::Done);
@@ -78,6 +83,14 @@ async fn follow(args: &ExportArgs, into: &Path) -> Outcome {
         }
         tokio::time::sleep(args.interval).await;
     }
+}
+
+/// Where responses come from.
+struct Source {
+    server: Server,
+    flow: String,
+    /// Only those received at this time or later.
+    from: Option<Timestamp>,
 }
 
 enum RoundError {
@@ -99,28 +112,28 @@ impl From<CallError> for RoundError {
 
 /// What a round has saved.
 struct Saved {
-    responses: u64,
+    /// How many, if that is known.
+    responses: Option<u64>,
     /// Whether the server had nothing more at that moment.
     is_up_to_date: bool,
 }
 
 /// Asks for what is new within the day of the position, and saves it.
 async fn round(
-    server: &Server,
-    args: &ExportArgs,
+    source: &Source,
     asked: &[(String, String)],
     folder: &mut Folder,
 ) -> Result<Saved, RoundError> {
-    let Some(after) = start(server, args, folder).await? else {
-        return Ok(Saved { responses: 0, is_up_to_date: true });
+    let Some(after) = start(source, folder).await? else {
+        return Ok(Saved { responses: Some(0), is_up_to_date: true });
     };
     let day = after.day();
     let day_ends = day.plus(1).starts_at();
     let mut query = asked.to_vec();
     query.push(("after".to_owned(), after.to_string()));
     query.push(("to".to_owned(), day_ends.to_string()));
-    let path = format!("/flows/{}/export", args.flow);
-    let mut download = server.download(&path, &query).await?;
+    let path = format!("/flows/{}/export", source.flow);
+    let mut download = source.server.download(&path, &query).await?;
     let header = |name: &str| download.headers().get(name).and_then(|it| it.to_str().ok());
     let next: Option<Timestamp> = header(NEXT).and_then(|next| next.parse().ok());
     let next = next.ok_or_else(|| {
@@ -129,15 +142,15 @@ async fn round(
     let is_empty = header(TOTAL) == Some("0");
     // The server's clock was set back: what comes now is announced once it has caught up.
     if next < after {
-        return Ok(Saved { responses: 0, is_up_to_date: true });
+        return Ok(Saved { responses: Some(0), is_up_to_date: true });
     }
     let is_up_to_date = next < day_ends;
     if is_empty {
         folder.advance(day, next)?;
-        return Ok(Saved { responses: 0, is_up_to_date });
+        return Ok(Saved { responses: Some(0), is_up_to_date });
     }
     let mut batch = folder.batch(day, after)?;
-    save(server, &mut download, &mut batch).await?;
+    save(&source.server, &mut download, &mut batch).await?;
     let responses = folder.keep(batch, next)?;
     match responses {
         Some(responses) => {
@@ -145,7 +158,7 @@ async fn round(
         }
         None => output::note(format_args!("responses up to {next}")),
     }
-    Ok(Saved { responses: responses.unwrap_or_default(), is_up_to_date })
+    Ok(Saved { responses, is_up_to_date })
 }
 
 async fn save(
@@ -164,20 +177,16 @@ async fn save(
 
 /// The position, or at first the start of the day of the first response; `None` if there is none
 /// yet.
-async fn start(
-    server: &Server,
-    args: &ExportArgs,
-    folder: &Folder,
-) -> Result<Option<Timestamp>, RoundError> {
+async fn start(source: &Source, folder: &Folder) -> Result<Option<Timestamp>, RoundError> {
     if let Position { after: Some(after), .. } = folder.position() {
         return Ok(Some(*after));
     }
-    let path = format!("/flows/{}/responses", args.flow);
-    let page = server.get(&path, &[("limit", "1".to_owned())]).await?;
+    let path = format!("/flows/{}/responses", source.flow);
+    let page = source.server.get(&path, &[("limit", "1".to_owned())]).await?;
     let first = page["items"].as_array().and_then(|items| items.first());
     let received = first.map(|first: &Value| field(first, "receivedAt").parse::<Timestamp>());
     // Days before those that were asked for have nothing.
     let received =
-        received.and_then(Result::ok).map(|at| args.from.map_or(at, |from| at.max(from)));
+        received.and_then(Result::ok).map(|at| source.from.map_or(at, |from| at.max(from)));
     Ok(received.map(|at| at.day().starts_at()))
 }

@@ -34,11 +34,11 @@ pub(crate) async fn run(command: IdentityCommand) -> Outcome {
             server.delete(&format!("/apps/{app}/identity-keys/{kid}"), &[]).await?;
             output::note("revoked; tokens signed with it are refused within a second");
         }
-        IdentityCommand::Counts { app, server } => {
+        IdentityCommand::Counts { app, json, server } => {
             let server = Server::new(server)?;
             let path = format!("/apps/{app}/identity-verification");
             let counts = server.get(&path, &[]).await?;
-            output::line(format_args!("{counts:#}"));
+            output::line(json.shown(&counts, |counts| format!("{counts:#}")));
         }
     }
     Ok(Exit::Done)

@@ -86,10 +86,11 @@ async fn keep(
 /// Creates the flow, or replaces the draft of one. Never publishes.
 async fn draft(server: &Server, args: &ImportArgs, imported: &Imported) -> Result<String, Failure> {
     let definition = imported.definition.to_json();
-    let flow = match args.flow {
+    let flow = match &args.flow {
         Some(flow) => {
+            let flow = target::flow_id(server, flow, args.app).await?;
             server.put(&format!("/flows/{flow}/draft"), &definition).await?;
-            flow.to_string()
+            flow
         }
         None => {
             let app = target::app(server, args.app).await?;

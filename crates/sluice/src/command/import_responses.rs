@@ -15,6 +15,7 @@ use sluice_flow::payload::Generation;
 use sluice_import::responses::{FileKind, Goal, Mapping, Plan, Row, RowError, Rows};
 
 use super::import::server;
+use super::target;
 use crate::args::{ImportResponsesArgs, RowFormat};
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
@@ -46,8 +47,8 @@ async fn import(args: ImportResponsesArgs) -> Outcome {
     let file = Input::new(&args)?;
     let (rows, names) = file.scan()?;
     let mapping = read_mapping(args.map.as_deref())?;
-    let server = server(&args.server)?;
-    let flow = args.flow.to_string();
+    let server = server(&args.of.server)?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
     let target = Target::find(&server, &flow).await?;
     let goal = Goal {
         definition: &target.definition,
@@ -374,18 +375,25 @@ impl Run<'_> {
                 .map(|column| json!({"name": column.name, "becomes": column.becomes}))
                 .collect();
             let result = json!({
-                "dryRun": args.dry_run, "rows": rows, "accepted": accepted, "earlier": earlier,
+                "dryRun": args.dry_run, "rows": rows, "accepted": accepted,
+                // Only storing a row finds whether it is there.
+                "earlier": (!args.dry_run).then_some(earlier),
                 "refused": refused, "columns": columns,
                 "refusedFile": (refused > 0).then_some(path),
             });
             output::line(result);
         } else {
-            let what = if args.dry_run { "would be imported" } else { "imported" };
-            output::line(format_args!(
-                "{}: {} {what}, {earlier} already there, {refused} refused",
-                counted(rows, "row"),
-                accepted - earlier,
-            ));
+            let (rows, new) = (counted(rows, "row"), accepted - earlier);
+            if args.dry_run {
+                output::line(format_args!(
+                    "{rows}: {accepted} would be accepted, {refused} refused"
+                ));
+                output::note("a dry run does not find which rows an earlier run has stored");
+            } else {
+                output::line(format_args!(
+                    "{rows}: {new} imported, {earlier} already there, {refused} refused"
+                ));
+            }
             if refused > 0 {
                 output::line(format_args!("refused rows with their reasons: {path}"));
             }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use sluice_engine::{NewInvitation, invitation_files};
 use sluice_flow::definition::Fault;
 
+use super::target;
 use crate::args::{InviteAddArgs, InviteCommand, InviteImportArgs, InviteListArgs};
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
@@ -38,7 +39,8 @@ pub(crate) async fn run(command: InviteCommand) -> Outcome {
 }
 
 async fn add(args: InviteAddArgs) -> Outcome {
-    let server = Server::new(args.server)?;
+    let server = Server::new(args.of.server)?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
     let mut identities = Vec::new();
     identities.extend(args.user_id.map(|value| json!({"type": "userId", "value": value})));
     identities.extend(args.email.map(|value| json!({"type": "traits.email", "value": value})));
@@ -47,7 +49,7 @@ async fn add(args: InviteAddArgs) -> Outcome {
         body["expiresAt"] = json!(expires);
     }
     let mode = if args.again { "allow" } else { "refuse" };
-    let (flow, send) = (args.flow, args.send_email);
+    let send = args.send_email;
     let path = format!("/flows/{flow}/invitations?duplicates={mode}&sendEmail={send}");
     let made = server.post(&path, Some(&body)).await?;
     output::line(format_args!("{}  {}", field(&made, "flowAssignmentId"), field(&made, "link")));
@@ -55,7 +57,7 @@ async fn add(args: InviteAddArgs) -> Outcome {
 }
 
 async fn import(args: InviteImportArgs) -> Outcome {
-    let server = Server::new(args.server)?;
+    let server = Server::new(args.of.server)?;
     let file = std::fs::read(&args.file).map_err(|error| file_error("read", &args.file, &error))?;
     let people = match invitation_files::read_all(&file) {
         Ok(people) => people,
@@ -66,7 +68,8 @@ async fn import(args: InviteImportArgs) -> Outcome {
         return Ok(print_faults(&args.file, &twice));
     }
     let mode = if args.skip_invited { "skip" } else { "refuse" };
-    let (flow, send) = (args.flow, args.send_email);
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
+    let send = args.send_email;
     let call = |check: bool| {
         format!("/flows/{flow}/invitations?duplicates={mode}&checkOnly={check}&sendEmail={send}")
     };
@@ -157,8 +160,9 @@ fn file_error(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
 }
 
 async fn list(args: InviteListArgs) -> Outcome {
-    let server = Server::new(args.server)?;
-    let path = format!("/flows/{}/invitations", args.flow);
+    let server = Server::new(args.of.server)?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
+    let path = format!("/flows/{flow}/invitations");
     let mut after: Option<String> = None;
     let mut counts = Value::Null;
     loop {

@@ -20,6 +20,12 @@ const HOW: &str = "to send them: start the server, then sluice outbound resume -
 pub(crate) async fn status(args: OutboundStatusArgs) -> Outcome {
     let server = Server::new(args.server)?;
     let state = server.get("/outbound", &[]).await?;
+    output::line(args.json.shown(&state, status_text));
+    Ok(Exit::Done)
+}
+
+/// What is held, and what waits.
+fn status_text(state: &Value) -> String {
     let number = |name: &str| state[name].as_u64().unwrap_or_default();
     let now = SystemClock.now();
     let sinks = state["sinks"].as_array().into_iter().flatten().map(|sink| {
@@ -30,13 +36,11 @@ pub(crate) async fn status(args: OutboundStatusArgs) -> Outcome {
         (number("mails"), number("deliveries"), number("appsWithEndpoints")),
         sinks.collect(),
     );
-    let text = match (state["heldAt"].as_str(), state["heldHere"].as_bool()) {
+    match (state["heldAt"].as_str(), state["heldHere"].as_bool()) {
         (Some(at), _) => format!("held since {at}: {waiting}\n{HOW}"),
         (None, Some(true)) => format!("held by --hold-outbound of this server: {waiting}"),
         _ => format!("e-mails and webhooks are sent: {waiting}"),
-    };
-    output::line(text);
-    Ok(Exit::Done)
+    }
 }
 
 pub(crate) async fn resume(args: OutboundResumeArgs) -> Outcome {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::target;
 use crate::args::{Since, TailArgs, TailFormat};
 use crate::client::{CallError, Server, field};
 use crate::failure::{Exit, Failure, Outcome};
@@ -34,8 +35,9 @@ pub(crate) async fn tail(args: TailArgs) -> Outcome {
 }
 
 async fn follow(args: TailArgs) -> Outcome {
-    let server = Server::new(args.server.clone())?;
-    let mut cursor = TailCursor::find(&server, &args).await?;
+    let server = Server::new(args.of.server.clone())?;
+    let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
+    let mut cursor = TailCursor::find(&server, &flow, args.since).await?;
     let mut left = args.limit.unwrap_or(u64::MAX);
     let (mut away, mut waits, mut reached) = (false, false, false);
     while left > 0 {
@@ -92,10 +94,10 @@ struct TailCursor {
 
 impl TailCursor {
     /// Finds the start. If the server is unreachable now, that is an error and not waited for.
-    async fn find(server: &Server, args: &TailArgs) -> Result<Self, Failure> {
-        let path = format!("/flows/{}/responses", args.flow);
+    async fn find(server: &Server, flow: &str, since: Since) -> Result<Self, Failure> {
+        let path = format!("/flows/{flow}/responses");
         let mut cursor = Self { path, from: None, printed: PrintedResponses::new(Instant::now()) };
-        match args.since {
+        match since {
             Since::All => {}
             Since::At(time) => cursor.from = Some(time.to_string()),
             Since::Now => {

@@ -1,7 +1,7 @@
 //! Finds what a command is about: the app of new flows, or a flow by its id or key.
 
 use serde_json::Value;
-use sluice_flow::id::AppId;
+use sluice_flow::id::{AppId, FlowId};
 
 use crate::args::FlowRef;
 use crate::client::{Server, field};
@@ -30,7 +30,7 @@ pub(crate) async fn flow(
     app: Option<AppId>,
 ) -> Result<Value, Failure> {
     let key = match flow {
-        FlowRef::Id(id) => return Ok(server.get(&format!("/flows/{id}"), &[]).await?),
+        FlowRef::Id(id) => return by_id(server, *id, app).await,
         FlowRef::Key(key) => key,
     };
     let apps = match app.or(server.app) {
@@ -55,6 +55,29 @@ pub(crate) async fn flow(
                 format!("choose one:\n  {}", listed(&apps)),
             ))
         }
+    }
+}
+
+/// The id of a flow that is given by its id or its key; an id alone needs no call.
+pub(crate) async fn flow_id(
+    server: &Server,
+    flow: &FlowRef,
+    app: Option<AppId>,
+) -> Result<String, Failure> {
+    match (flow, app) {
+        (FlowRef::Id(id), None) => Ok(id.to_string()),
+        _ => Ok(field(&self::flow(server, flow, app).await?, "flowId").to_owned()),
+    }
+}
+
+async fn by_id(server: &Server, id: FlowId, app: Option<AppId>) -> Result<Value, Failure> {
+    let flow = server.get(&format!("/flows/{id}"), &[]).await?;
+    match app.filter(|app| field(&flow, "appId") != app.to_string()) {
+        None => Ok(flow),
+        Some(app) => Err(Failure::usage(
+            format!("{id} is not a flow of {app}"),
+            format!("leave out --app, or give --app {}", field(&flow, "appId")),
+        )),
     }
 }
 

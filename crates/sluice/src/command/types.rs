@@ -4,26 +4,35 @@ use std::path::Path;
 
 use serde_json::Value;
 use sluice_flow::definition::{self, Definition};
-use sluice_flow::id::FlowId;
 use sluice_flow::typescript::{PublishedFlow, module};
 
-use super::check;
-use crate::args::TypesArgs;
+use super::{check, target};
+use crate::args::{FlowRef, TypesArgs};
 use crate::client::{Server, field};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::flow_file::{self, Unreadable};
 use crate::output::{self, counted};
 
 pub(crate) async fn run(args: TypesArgs) -> Outcome {
-    match args.flow.parse::<FlowId>() {
-        Ok(flow) => of_published(flow, args).await,
-        Err(_) => of_file(&args),
+    match args.flow.parse::<FlowRef>() {
+        Ok(flow) if !is_file(&args.flow, &flow) => of_published(&flow, args).await,
+        _ => of_file(&args),
     }
 }
 
-async fn of_published(flow: FlowId, args: TypesArgs) -> Outcome {
-    let server = Server::new(args.server)?;
-    let row = server.get(&format!("/flows/{flow}"), &[]).await?;
+/// A name that is not an id is a file if there is one, or if it ends as a file does: a missing file
+/// is not a key.
+fn is_file(name: &str, flow: &FlowRef) -> bool {
+    let path = Path::new(name);
+    let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    let is_key = matches!(flow, FlowRef::Key(_));
+    is_key && (name == "-" || path.exists() || matches!(ending, "json" | "yaml" | "yml"))
+}
+
+async fn of_published(flow: &FlowRef, args: TypesArgs) -> Outcome {
+    let server = Server::new(args.of.server)?;
+    let row = target::flow(&server, flow, args.of.app).await?;
+    let flow = field(&row, "flowId");
     let Some(version) = row["published"]["flowVersionId"].as_str() else {
         return Err(Failure::new(
             format!("{flow} has no published version"),
@@ -36,7 +45,7 @@ async fn of_published(flow: FlowId, args: TypesArgs) -> Outcome {
     })?;
     let number = version["number"].as_u64().unwrap_or_default();
     let name = args.name.as_deref().unwrap_or_else(|| field(&row, "name"));
-    let published = PublishedFlow { id: &flow.to_string(), number };
+    let published = PublishedFlow { id: flow, number };
     print(&module(&definition, name, Some(published)))
 }
 
@@ -44,7 +53,7 @@ fn of_file(args: &TypesArgs) -> Outcome {
     let path = Path::new(&args.flow);
     let file = flow_file::read(path).map_err(|unreadable| match unreadable {
         Unreadable::Missing(reason) => check::unreadable(path, &reason)
-            .with_remedy("give the id of a flow (fl_…), or a JSON or YAML file"),
+            .with_remedy("give a JSON or YAML file, or the id (fl_…) or key of a flow"),
         Unreadable::Syntax(reason) => {
             Failure::new(format!("{} {reason}", args.flow), "").with_exit(Exit::Faults)
         }

@@ -216,7 +216,7 @@ async fn a_draft_with_other_changes_is_not_replaced() {
         assert!(printed.contains(part), "{part:?} is not in {printed}");
     }
     assert_eq!(author.versions("lunch").await.len(), 1);
-    let difference = author.ends(2, &["flow", "diff", "lunch.yaml"]);
+    let difference = author.ends(1, &["flow", "diff", "lunch.yaml"]);
     assert!(difference.contains("“Why?” now reads “Why so?”"), "{difference}");
     let replaced = author.ends(0, &["flow", "apply", "lunch.yaml", "--overwrite-draft"]);
     assert!(replaced.contains("published version 2"), "{replaced}");
@@ -359,7 +359,15 @@ async fn a_flow_is_closed_retired_and_archived_by_its_key() {
         &["no published version", "--version"],
     );
     // Nothing is published any more: the file publishes it again.
-    assert!(author.ends(0, &["flow", "apply", "lunch.yaml"]).contains("published version 3"));
+    let again = author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    assert!(again.contains("  Published again, with 2 questions\n"), "{again}");
+    assert!(again.contains("published version 3") && !again.contains("First"), "{again}");
+    let listed = author.ends(0, &["flow", "versions", "lunch"]);
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(lines.len(), 3, "{listed}");
+    for (line, start) in lines.iter().zip(["3  open  ", "2  retired  ", "1  retired  "]) {
+        assert!(line.starts_with(start) && line.contains("  fv_"), "{listed}");
+    }
 
     author.ends(0, &["flow", "archive", "lunch"]);
     assert!(author.ends(0, &["flow", "list"]).contains("archived    Lunch  key=lunch"));

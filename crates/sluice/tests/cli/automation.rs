@@ -91,12 +91,16 @@ async fn every_list_is_also_json() {
         (&["user", "list"], "userId"),
         (&["identity", "list", &app], "kid"),
         (&["invite", "list", &flow], "flowAssignmentId"),
+        (&["flow", "versions", &flow], "flowVersionId"),
+        (&["identity", "counts", &app], "identityVerification"),
     ] {
         let items = json_lines(&operator.done(&[list, &["--json"]].concat()));
         assert!(!items.is_empty(), "{list:?}");
         assert!(items.iter().all(|item| item[field].is_string()), "{list:?}: {items:?}");
     }
     assert!(json_lines(&operator.done(&["respondent", "list", &app, "--json"])).is_empty());
+    let status = json_lines(&operator.done(&["outbound", "status", "--json"]));
+    assert_eq!((status.len(), &status[0]["heldHere"]), (1, &Value::Bool(false)), "{status:?}");
 }
 
 fn write_profiles(home: &Path, content: &str, mode: u32) {
@@ -189,4 +193,11 @@ fn completions_and_manual_pages_name_every_command() {
     }
     let page = std::fs::read_to_string(folder.path().join("pages/sluice-flow-apply.1")).unwrap();
     assert!(page.contains(".TH") && page.contains("overwrite"), "{page}");
+    // As the help has it, also in the list of arguments.
+    let value = "<\\fIFILE\\fR>";
+    let dotted = format!("{value}...");
+    assert_eq!(page.matches(&dotted).count(), 2, "{page}");
+    assert_eq!(page.matches(value).count(), 2, "{page}");
+    let page = std::fs::read_to_string(folder.path().join("pages/sluice-flow-push.1")).unwrap();
+    assert!(page.contains(value) && !page.contains(&dotted), "{page}");
 }

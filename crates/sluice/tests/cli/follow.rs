@@ -184,14 +184,24 @@ async fn parquet_is_written_in_files_by_day_and_a_folder_keeps_its_options() {
         days.flat_map(|day| std::fs::read_dir(day).unwrap()).map(|it| it.unwrap().path()).collect()
     };
     assert_eq!(files().len(), 0);
+    assert!(text(&empty.stderr).contains("0 responses exported"), "{empty:?}");
     for round in 1..=2 {
         pipeline.submit(5, &format!("round-{round}")).await;
         let begin = Instant::now();
-        while files().len() < round {
+        let mut counted = 0;
+        // They may become readable in several parts.
+        while counted < 5 {
             let saved = pipeline.run(&["--follow", "parquet", "--format", "parquet", "--once"]);
             assert!(saved.status.success(), "{saved:?}");
+            let note = text(&saved.stderr);
+            let last = note.lines().last().unwrap();
+            assert!(last.ends_with(" exported"), "{note}");
+            counted += last.split(' ').next().unwrap().parse::<u64>().unwrap();
+            assert_eq!(note.lines().any(|line| line.contains(" up to ")), !last.starts_with('0'));
             assert!(begin.elapsed() < SAVED_MAX);
         }
+        assert_eq!(counted, 5, "each is counted once");
+        assert!(files().len() >= round, "each part is a file of its own");
     }
     for file in files() {
         assert!(std::fs::read(&file).unwrap().ends_with(b"PAR1"), "{file:?}");

@@ -242,6 +242,7 @@ async fn rows_become_responses_once() {
             (&json!(3), &json!(3), Some(3))
         );
         assert!(importer.exported(&flow).is_empty(), "a dry run stores nothing");
+        assert!(judged["earlier"].is_null(), "a dry run does not know: {judged}");
         let (first, _) = importer.json(&arguments);
         assert_eq!(
             (&first["rows"], &first["accepted"], &first["earlier"]),
@@ -432,4 +433,21 @@ async fn webhooks_are_not_sent_by_surprise() {
     arguments.push("--notify");
     importer.done(&arguments);
     assert_eq!(importer.exported(&flow).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_claims_nothing_about_rows_that_are_there() {
+    let importer = Importer::new();
+    let flow = importer.publish(FLOW);
+    importer.write("rows.csv", "nps\n5\n6\n");
+    let arguments = ["import", "responses", "rows.csv", "--flow", &flow];
+    let stored = importer.done(&arguments);
+    assert!(stored.ends_with("2 rows: 2 imported, 0 already there, 0 refused\n"), "{stored}");
+    let judged = importer.run(&[&arguments[..], &["--dry-run"]].concat());
+    let printed = text(&judged.stdout);
+    assert!(printed.ends_with("2 rows: 2 would be accepted, 0 refused\n"), "{printed}");
+    assert!(text(&judged.stderr).contains("does not find which rows"), "{judged:?}");
+    let again = importer.done(&arguments);
+    assert!(again.ends_with("2 rows: 0 imported, 2 already there, 0 refused\n"), "{again}");
+    assert_eq!(importer.exported(&flow).len(), 2);
 }

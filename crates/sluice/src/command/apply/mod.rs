@@ -21,12 +21,26 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::flow_file::{self, Unreadable};
 use crate::output::{self, counted};
 
+/// Exit code 2 means that something would change, so no fault has it.
 pub(crate) async fn apply(args: ApplyArgs) -> Outcome {
+    run(args).await.map_err(Failure::never_usage)
+}
+
+/// The same as a dry run of `apply`.
+pub(crate) async fn diff(args: DiffArgs) -> Outcome {
+    let DiffArgs { files, app, overwrite_draft, server } = args;
+    apply(ApplyArgs { files, app, dry_run: true, overwrite_draft, server }).await
+}
+
+async fn run(args: ApplyArgs) -> Outcome {
     let Some(sources) = sources(&args.files)? else { return Ok(Exit::Faults) };
-    let (server, app, plans) =
+    let (server, app, mut plans) =
         planned(args.server, args.app, sources, args.overwrite_draft).await?;
     if args.dry_run {
         return Ok(report(&plans));
+    }
+    if let Some(conflict) = plans.iter_mut().find_map(|plan| plan.conflict.take()) {
+        return Err(conflict);
     }
     let mut changed = 0;
     for plan in &plans {
@@ -40,15 +54,8 @@ pub(crate) async fn apply(args: ApplyArgs) -> Outcome {
             other => return Ok(other),
         }
     }
-    summarise(&plans, changed, "changed");
+    output::line(summary(&plans, changed, "changed"));
     Ok(Exit::Done)
-}
-
-pub(crate) async fn diff(args: DiffArgs) -> Outcome {
-    let Some(sources) = sources(&args.files)? else { return Ok(Exit::Faults) };
-    // A draft with other changes prevents an apply, but the difference can be shown.
-    let (_, _, plans) = planned(args.server, args.app, sources, true).await?;
-    Ok(report(&plans))
 }
 
 async fn planned(
@@ -106,20 +113,28 @@ fn sources(files: &[PathBuf]) -> Result<Option<Vec<Source>>, Failure> {
     Ok(Some(sources))
 }
 
-/// Prints all plans, without carrying them out.
+/// Prints all plans, without carrying them out, and what would stop them.
 fn report(plans: &[Plan]) -> Exit {
     plans.iter().for_each(print);
-    let would_change = plans.iter().filter(|plan| !plan.is_empty()).count() as u64;
-    summarise(plans, would_change, "would change");
-    if would_change > 0 { Exit::WouldChange } else { Exit::Done }
+    let conflicts: Vec<&Failure> = plans.iter().filter_map(|it| it.conflict.as_ref()).collect();
+    let would_change =
+        plans.iter().filter(|plan| !plan.is_empty() && plan.conflict.is_none()).count() as u64;
+    let summary = summary(plans, would_change, "would change");
+    match conflicts.len() {
+        0 => output::line(summary),
+        stopped => output::line(format_args!("{summary}, {stopped} stopped by a draft")),
+    }
+    conflicts.iter().for_each(|conflict| output::print_failure(conflict));
+    match (conflicts.is_empty(), would_change) {
+        (false, _) => Exit::Failed,
+        (true, 0) => Exit::Done,
+        (true, _) => Exit::WouldChange,
+    }
 }
 
-fn summarise(plans: &[Plan], changed: u64, verb: &str) {
+fn summary(plans: &[Plan], changed: u64, verb: &str) -> String {
     let unchanged = plans.iter().filter(|plan| plan.is_empty()).count();
-    output::line(format_args!(
-        "{}: {changed} {verb}, {unchanged} unchanged",
-        counted(plans.len() as u64, "file")
-    ));
+    format!("{}: {changed} {verb}, {unchanged} unchanged", counted(plans.len() as u64, "file"))
 }
 
 /// One line for the file, and one for each change.

@@ -57,6 +57,8 @@ pub(super) struct Plan {
     pub(super) texts: Vec<Text>,
     /// What the author should know.
     pub(super) notes: Vec<String>,
+    /// Why it cannot be carried out: the flow has a draft with other changes.
+    pub(super) conflict: Option<Failure>,
 }
 
 /// One change in words.
@@ -106,12 +108,15 @@ impl Plan {
         let of_settings = flow_settings::difference(&before, &source.settings, definition);
         let mut texts: Vec<Text> = of_settings.into_iter().map(plain).collect();
         let publishes = published.as_ref() != Some(&source.checked);
-        let (mut notes, mut saves_draft) = (Vec::new(), false);
+        let (mut notes, mut saves_draft, mut conflict) = (Vec::new(), false, None);
         let of_draft = DraftState::new(draft.as_ref(), published.as_ref(), &source.checked);
         if publishes {
-            texts.extend(definition_texts(published.as_ref(), &source.checked));
+            texts.extend(match &published {
+                Some(published) => definition_texts(published, &source.checked),
+                None => vec![nothing_published(server, &flow, &source.checked).await?],
+            });
             if matches!(of_draft, DraftState::Other(_)) && !overwrite_draft {
-                return Err(foreign_draft(&of_draft, &source));
+                conflict = Some(foreign_draft(&of_draft, &source).about(&source.shown));
             }
             saves_draft = !matches!(of_draft, DraftState::AsInFile);
         } else if let DraftState::Other(_) = of_draft {
@@ -125,7 +130,7 @@ impl Plan {
             saves_draft,
             publishes,
         }));
-        Ok(Self { source, planned, texts, notes })
+        Ok(Self { source, planned, texts, notes, conflict })
     }
 
     fn create(source: Source) -> Self {
@@ -146,7 +151,7 @@ impl Plan {
         let definition = Some(&source.checked);
         let settings = flow_settings::difference(&before, &source.settings, definition);
         let texts = std::iter::once(new).chain(settings).map(plain).collect();
-        Self { source, planned: Planned::Create, texts, notes: Vec::new() }
+        Self { source, planned: Planned::Create, texts, notes: Vec::new(), conflict: None }
     }
 
     /// Whether the flow is as in the file.
@@ -236,12 +241,23 @@ pub(super) fn newer_server() -> Failure {
     Failure::new("the flow cannot be read by this program", "use the release of the server")
 }
 
-/// The changes of the definition; of a flow without a version, what is published.
-fn definition_texts(published: Option<&Definition>, file: &Definition) -> Vec<Text> {
-    let Some(published) = published else {
-        let questions = counted(file.questions().len() as u64, "question");
-        return vec![plain(format!("First version, with {questions}"))];
-    };
+/// What is published of a flow that has no published version: because it never had one, or because
+/// it was retired.
+async fn nothing_published(
+    server: &Server,
+    flow: &Value,
+    file: &Definition,
+) -> Result<Text, Failure> {
+    let path = format!("/flows/{}/versions", field(flow, "flowId"));
+    let versions = server.get(&path, &[("limit", "1".to_owned())]).await?;
+    let was_published = versions["items"].as_array().is_some_and(|items| !items.is_empty());
+    let what = if was_published { "Published again" } else { "First version" };
+    let questions = counted(file.questions().len() as u64, "question");
+    Ok(plain(format!("{what}, with {questions}")))
+}
+
+/// The changes of the definition.
+fn definition_texts(published: &Definition, file: &Definition) -> Vec<Text> {
     let changes = difference(published, file);
     if changes.is_empty() {
         return vec![plain("Details of the definition changed".to_owned())];

@@ -138,8 +138,8 @@ impl Folder {
         Ok(Batch { part, file, day, after })
     }
 
-    /// Makes a complete batch part of the folder; returns how many responses it has, if they are
-    /// lines.
+    /// Makes a complete batch part of the folder; returns how many responses it has, if that can be
+    /// read from it.
     pub(super) fn keep(&mut self, batch: Batch, next: Timestamp) -> Result<Option<u64>, Failure> {
         let part = batch.part.clone();
         let kept = if self.appends() { self.append(batch, next) } else { self.add(batch, next) };
@@ -186,11 +186,12 @@ impl Folder {
         let folder = self.path.join(batch.day.to_string());
         fs::create_dir_all(&folder)?;
         batch.file.sync_all()?;
+        let rows = self.format.rows_in(&File::open(&batch.part)?);
         fs::rename(&batch.part, folder.join(self.part_name(batch.after)))?;
         sync_folder(&folder)?;
         sync_folder(&self.path)?;
         self.save_position(next, Some(batch.day), 0)?;
-        Ok(None)
+        Ok(rows)
     }
 
     /// `101500123` and the ending for a batch that starts at 10:15:00.123.
