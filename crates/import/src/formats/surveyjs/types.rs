@@ -227,12 +227,44 @@ impl Reader {
     }
 }
 
-/// Choices, rows or columns: values, or objects with a value and a text.
+/// Between the value and the text of a choice that is written as one text.
+const SEPARATOR: char = '|';
+
+/// Choices, rows, columns or rate values: values, or objects with a value and a text. The value may
+/// be written as `value|text`; a text of its own wins.
 fn choices(list: &[Value]) -> Vec<Choice> {
     let choice = |value: &Value| {
-        let key = scalar(value).or_else(|| scalar(&value["value"])).unwrap_or_default();
+        let whole = scalar(value).or_else(|| scalar(&value["value"])).unwrap_or_default();
+        let (key, short) = whole.split_once(SEPARATOR).unwrap_or((&whole, ""));
         let label = value.get("text").and_then(|it| text(it, Style::Plain));
-        Choice::new(key.clone(), label.unwrap_or_else(|| Text::plain(key)))
+        let label = label.or_else(|| text(&Value::from(short), Style::Plain));
+        Choice::new(key, label.unwrap_or_else(|| Text::plain(key)))
     };
     list.iter().map(choice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_choice_may_be_written_as_value_and_text() {
+        for (source, key, label) in [
+            (json!("low|No, too low"), "low", "No, too low"),
+            (json!({"value": "low|No, too low"}), "low", "No, too low"),
+            (json!({"value": "low|No", "text": "Never"}), "low", "Never"),
+            (json!("a|b|c"), "a", "b|c"),
+            (json!("low|"), "low", "low"),
+            (json!("low"), "low", "low"),
+            (json!(3), "3", "3"),
+            (json!({"value": 3, "text": "Three|3"}), "3", "Three|3"),
+            (json!({"text": "Only a text"}), "", "Only a text"),
+        ] {
+            let made = choices(std::slice::from_ref(&source)).remove(0);
+            assert_eq!(made.keys, [key], "{source}");
+            assert_eq!(made.label.shown(), label, "{source}");
+        }
+    }
 }
