@@ -9,6 +9,8 @@ mod surveyjs;
 mod typeform;
 mod xlsform;
 
+use serde_json::Value;
+
 use crate::draft::Draft;
 
 /// A format of another tool.
@@ -22,6 +24,8 @@ pub struct Format {
     /// What file it is.
     pub summary: &'static str,
     pub(crate) read: fn(&[u8]) -> Result<Draft, String>,
+    /// Whether a file is plainly of this format. A file that is damaged or empty need not be.
+    looks: fn(&[u8]) -> bool,
 }
 
 macro_rules! formats {
@@ -32,6 +36,7 @@ macro_rules! formats {
             label: $label,
             summary: $summary,
             read: $module::read,
+            looks: $module::looks,
         }),*];
     };
 }
@@ -49,4 +54,32 @@ impl Format {
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
+
+    /// Why a file cannot be of this format, if it plainly is of another.
+    pub(crate) fn mistaken(&self, bytes: &[u8]) -> Option<String> {
+        if (self.looks)(bytes) {
+            return None;
+        }
+        let own = |it: &Value| is_text(it, "id") && it.get("prompt").is_some();
+        if any(&read_json(bytes), "questions", own) {
+            return Some("is a definition of Sluice itself: use sluice flow push".to_owned());
+        }
+        let other = FORMATS.iter().find(|format| (format.looks)(bytes))?;
+        let (label, name) = (other.label, other.name);
+        Some(format!("looks like {label}, not like {}: use sluice import {name}", self.label))
+    }
+}
+
+/// The JSON of a file; null if it has none.
+fn read_json(bytes: &[u8]) -> Value {
+    crate::json(bytes).unwrap_or_default()
+}
+
+/// Whether a list has an element of a kind.
+fn any(value: &Value, list: &str, is: impl Fn(&Value) -> bool) -> bool {
+    value[list].as_array().is_some_and(|list| list.iter().any(is))
+}
+
+fn is_text(value: &Value, name: &str) -> bool {
+    value[name].is_string()
 }
