@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{any, is_text, read_json};
+use super::looks::{any, is_text, read_json};
 use crate::condition::{Cond, Test};
 use crate::draft::{
     Choice, Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind, Options, Scale, Section,

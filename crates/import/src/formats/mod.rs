@@ -5,12 +5,14 @@
 
 mod formbricks;
 mod google_forms;
+mod looks;
 mod surveyjs;
 mod typeform;
 mod xlsform;
 
 use serde_json::Value;
 
+use self::looks::{any, is_text, read_json};
 use crate::draft::Draft;
 
 /// A format of another tool.
@@ -68,18 +70,4 @@ impl Format {
         let (label, name) = (other.label, other.name);
         Some(format!("looks like {label}, not like {}: use sluice import {name}", self.label))
     }
-}
-
-/// The JSON of a file; null if it has none.
-fn read_json(bytes: &[u8]) -> Value {
-    crate::json(bytes).unwrap_or_default()
-}
-
-/// Whether a list has an element of a kind.
-fn any(value: &Value, list: &str, is: impl Fn(&Value) -> bool) -> bool {
-    value[list].as_array().is_some_and(|list| list.iter().any(is))
-}
-
-fn is_text(value: &Value, name: &str) -> bool {
-    value[name].is_string()
 }

@@ -8,7 +8,7 @@ mod texts;
 use serde_json::Value;
 
 use self::texts::{text, with_default};
-use super::{any, read_json};
+use super::looks::{any, read_json};
 use crate::condition::{Cond, Test};
 use crate::draft::{Choice, Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind, Options, Scale};
 use crate::draft::{Section, Welcome};

@@ -7,7 +7,7 @@ mod types;
 
 use serde_json::Value;
 
-use super::{any, is_text, read_json};
+use super::looks::{any, is_text, read_json};
 use crate::condition::Cond;
 use crate::draft::{Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind};
 use crate::draft::{Section, Welcome};

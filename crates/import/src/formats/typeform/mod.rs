@@ -7,7 +7,7 @@ mod logic;
 
 use serde_json::Value;
 
-use super::{any, is_text, read_json};
+use super::looks::{any, is_text, read_json};
 use crate::draft::{Choice, Draft, Ending, ITEMS_MAX, Item, Kind, Options, Scale};
 use crate::draft::{Section, Welcome};
 use crate::fields::{Fields, scalar};
