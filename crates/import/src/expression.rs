@@ -36,6 +36,9 @@ const MARKS: [&str; 21] = [
     "*", "/", "%", "^",
 ];
 
+/// Marks of a text. Spreadsheets make straight quotes curly; one that is straight ends with its like.
+const QUOTES: [[char; 3]; 2] = [['\'', '‘', '’'], ['"', '“', '”']];
+
 /// The condition that an expression stands for.
 pub(crate) fn condition(text: &str) -> Cond {
     match parse(text) {
@@ -79,11 +82,13 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             let end = inner.find('}').ok_or("a brace is not closed")?;
             tokens.push(Token::Name(inner[..end].trim().to_owned()));
             rest = &inner[end + 1..];
-        } else if matches!(first, '\'' | '"') {
-            let inner = &rest[1..];
-            let end = inner.find(first).ok_or("a quote is not closed")?;
+        } else if let Some(quotes) = QUOTES.iter().find(|quotes| quotes.contains(&first)) {
+            let inner = &rest[first.len_utf8()..];
+            let straight = inner.find(first).filter(|_| first.is_ascii());
+            let end = straight.or_else(|| inner.find(quotes)).ok_or("a quote is not closed")?;
             tokens.push(Token::Text(inner[..end].to_owned()));
-            rest = &inner[end + 1..];
+            rest = &inner[end..];
+            rest = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
         } else if let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) {
             tokens.push(Token::Mark(mark));
             rest = &rest[mark.len()..];
@@ -355,6 +360,17 @@ mod tests {
             "({a} = 1 or {b} = 2) and {c} = true",
             &format!("All([Any([{}, {}]), {}])", is("a", "1"), is("b", "2"), is("c", "true")),
         );
+    }
+
+    #[test]
+    fn curly_quotes_are_quotes() {
+        let expected = format!("{:?}", Cond::answer("a", Test::Is("other".into())));
+        for text in ["‘other’", "“other”", "’other’", "”other”", "'other’", "“other\""]
+        {
+            check(&format!("${{a}} = {text}"), &expected);
+        }
+        let expected = format!("{:?}", Cond::answer("a", Test::Is("don’t know".into())));
+        check("{a} = 'don’t know'", &expected);
     }
 
     #[test]

@@ -49,7 +49,10 @@ pub fn import(format: &Format, bytes: &[u8]) -> Result<Imported, String> {
     if bytes.len() > FILE_BYTES_MAX {
         return Err(format!("is larger than {} MiB", FILE_BYTES_MAX / (1024 * 1024)));
     }
-    assemble::assemble((format.read)(bytes)?)
+    match format.mistaken(bytes) {
+        Some(reason) => Err(reason),
+        None => assemble::assemble((format.read)(bytes)?),
+    }
 }
 
 /// Reads JSON, with or without a byte-order mark.

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::looks::{any, is_text, read_json};
 use crate::condition::{Cond, Test};
 use crate::draft::{
     Choice, Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind, Options, Scale, Section,
@@ -12,6 +13,10 @@ use crate::draft::{
 use crate::fields::{Fields, scalar};
 use crate::report::{EntryId, quoted};
 use crate::text::Text;
+
+pub(super) fn looks(bytes: &[u8]) -> bool {
+    any(&read_json(bytes), "items", |it| is_text(it, "type") && is_text(it, "title"))
+}
 
 pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     let value = crate::json(bytes)?;

@@ -5,10 +5,14 @@
 
 mod formbricks;
 mod google_forms;
+mod looks;
 mod surveyjs;
 mod typeform;
 mod xlsform;
 
+use serde_json::Value;
+
+use self::looks::{any, is_text, read_json};
 use crate::draft::Draft;
 
 /// A format of another tool.
@@ -22,6 +26,8 @@ pub struct Format {
     /// What file it is.
     pub summary: &'static str,
     pub(crate) read: fn(&[u8]) -> Result<Draft, String>,
+    /// Whether a file is plainly of this format. A file that is damaged or empty need not be.
+    looks: fn(&[u8]) -> bool,
 }
 
 macro_rules! formats {
@@ -32,6 +38,7 @@ macro_rules! formats {
             label: $label,
             summary: $summary,
             read: $module::read,
+            looks: $module::looks,
         }),*];
     };
 }
@@ -48,5 +55,19 @@ impl Format {
     /// The format with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
+    }
+
+    /// Why a file cannot be of this format, if it plainly is of another.
+    pub(crate) fn mistaken(&self, bytes: &[u8]) -> Option<String> {
+        if (self.looks)(bytes) {
+            return None;
+        }
+        let own = |it: &Value| is_text(it, "id") && it.get("prompt").is_some();
+        if any(&read_json(bytes), "questions", own) {
+            return Some("is a definition of Sluice itself: use sluice flow push".to_owned());
+        }
+        let other = FORMATS.iter().find(|format| (format.looks)(bytes))?;
+        let (label, name) = (other.label, other.name);
+        Some(format!("looks like {label}, not like {}: use sluice import {name}", self.label))
     }
 }

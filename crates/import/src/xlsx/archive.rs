@@ -11,6 +11,8 @@ use flate2::read::DeflateDecoder;
 const ENTRY_BYTES_MAX: usize = 32 * 1024 * 1024;
 const ENTRIES_MAX: usize = 2_000;
 
+/// Binary workbooks start with it, and so do encrypted ones.
+const OLD_MARK: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 const END_MARK: &[u8] = b"PK\x05\x06";
 const ENTRY_MARK: &[u8] = b"PK\x01\x02";
 const FILE_MARK: &[u8] = b"PK\x03\x04";
@@ -33,9 +35,17 @@ struct Entry {
     at: usize,
 }
 
+pub(super) fn is_old(bytes: &[u8]) -> bool {
+    bytes.starts_with(OLD_MARK)
+}
+
 impl<'b> Archive<'b> {
     pub(super) fn open(bytes: &'b [u8]) -> Result<Self, String> {
         let not = || "is not a workbook (.xlsx)".to_owned();
+        if is_old(bytes) {
+            let remedy = "open it in a spreadsheet program and save it as .xlsx";
+            return Err(format!("is an old workbook (.xls) or one with a password: {remedy}"));
+        }
         let last = bytes.len().checked_sub(END_BYTES).ok_or_else(not)?;
         let first = last.saturating_sub(COMMENT_BYTES_MAX);
         let end = (first..=last).rev().find(|at| bytes[*at..].starts_with(END_MARK));

@@ -27,6 +27,11 @@ pub(crate) struct Sheet {
     pub(crate) rows: Vec<(usize, Vec<String>)>,
 }
 
+/// Whether a file is a workbook, also one of the old format, which is refused.
+pub(crate) fn is_workbook(bytes: &[u8]) -> bool {
+    archive::is_old(bytes) || Archive::open(bytes).is_ok_and(|it| it.has("xl/workbook.xml"))
+}
+
 /// The sheets of a workbook, by name in lower case.
 pub(crate) fn sheets(bytes: &[u8]) -> Result<HashMap<String, Sheet>, String> {
     let archive = Archive::open(bytes)?;

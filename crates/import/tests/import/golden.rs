@@ -103,6 +103,39 @@ fn a_file_of_another_kind_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_file_of_another_format_is_named() {
+    for right in FORMATS {
+        for sample in samples(right.name) {
+            let bytes = std::fs::read(&sample).unwrap();
+            if import(right, &bytes).is_err() || sample.to_str().unwrap().contains("broken") {
+                continue;
+            }
+            for wrong in FORMATS.iter().filter(|it| it.name != right.name) {
+                let reason = import(wrong, &bytes).map(|_| ()).unwrap_err();
+                let expected = format!(
+                    "looks like {}, not like {}: use sluice import {}",
+                    right.label, wrong.label, right.name
+                );
+                assert_eq!(reason, expected, "{}", sample.display());
+            }
+        }
+    }
+    let own = br#"{"title": "T", "questions": [{"id": "q", "type": "shortText", "prompt": "Q"}]}"#;
+    for format in FORMATS {
+        let reason = import(format, own).map(|_| ()).unwrap_err();
+        assert!(reason.contains("sluice flow push"), "{}: {reason}", format.name);
+    }
+}
+
+#[test]
+fn an_old_workbook_is_to_be_saved_as_xlsx() {
+    let format = FORMATS.iter().find(|format| format.name == "xlsform").unwrap();
+    let old = [&[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1][..], &[0; 600]].concat();
+    let reason = import(format, &old).map(|_| ()).unwrap_err();
+    assert!(reason.contains("(.xls)") && reason.contains("save it as .xlsx"), "{reason}");
+}
+
+#[test]
 fn a_small_workbook_cannot_become_a_large_one() {
     // A file of zeros that is a thousand times smaller when it is packed.
     let large = vec![b' '; 40 * 1024 * 1024];

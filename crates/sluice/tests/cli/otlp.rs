@@ -218,10 +218,10 @@ async fn other_requests_are_named_by_their_route_and_refusals_by_their_code() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_is_a_trace_without_its_address() {
     let (folder, receiver) = (tempfile::tempdir().unwrap(), Receiver::start().await);
-    let allow = ["--webhooks-allow", "127.0.0.0/8", "--webhooks-allow-http"];
+    let allow = ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http"];
     let server = serve(folder.path(), &receiver.url(), &allow);
     let admin = server.token().unwrap();
-    let endpoints = format!("/apps/{}/endpoints", demo_app(&server, &admin).await);
+    let endpoints = format!("/apps/{}/webhooks", demo_app(&server, &admin).await);
     let url = format!("{}/webhook/canary-5gQ2", receiver.url());
     change(&server, &admin, Method::POST, &endpoints, Some(&json!({"url": url}))).await;
     assert_eq!(submit_with(&server, "canary-5gQ2", &[]).await, 200);

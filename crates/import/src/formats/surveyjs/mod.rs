@@ -7,6 +7,7 @@ mod types;
 
 use serde_json::Value;
 
+use super::looks::{any, is_text, read_json};
 use crate::condition::Cond;
 use crate::draft::{Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind};
 use crate::draft::{Section, Welcome};
@@ -64,7 +65,17 @@ const LOOK: &[&str] = &[
     "showCompletedPage",
     "autoGrowComment",
     "allowResize",
+    "otherText",
+    "otherPlaceholder",
 ];
+
+pub(super) fn looks(bytes: &[u8]) -> bool {
+    let value = read_json(bytes);
+    let is_element = |it: &Value| is_text(it, "type") && is_text(it, "name");
+    let is_page = |it: &Value| any(it, "elements", is_element) || any(it, "questions", is_element);
+    any(&value, "pages", is_page)
+        || ["elements", "questions"].iter().any(|name| any(&value, name, is_element))
+}
 
 pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     let value = crate::json(bytes)?;
@@ -128,6 +139,14 @@ fn text(value: &Value, style: Style) -> Option<Text> {
 
 fn field(fields: &Fields<'_>, name: &str) -> Option<Text> {
     text(fields.get(name), Style::Plain)
+}
+
+/// The expression of a trigger that names a question, an operator and a value, as old surveys do.
+fn old_expression(trigger: &Fields<'_>) -> Option<String> {
+    let name = trigger.text("name")?;
+    let operator = trigger.text("operator").unwrap_or_else(|| "equal".to_owned());
+    let value = scalar(trigger.get("value")).map(|value| format!(" '{value}'"));
+    Some(format!("{{{name}}} {operator}{}", value.unwrap_or_default()))
 }
 
 struct Reader {
@@ -263,11 +282,18 @@ impl Reader {
             item.section = whole.section;
             item.visible_if.clone_from(&whole.visible_if);
             match self.text_kind(&part, entry) {
-                Ok(kind) => item.kind = Some(kind),
+                Ok(kind) => {
+                    item.kind = Some(kind);
+                    self.validators(&part, &mut item);
+                }
                 Err(reason) => self.draft.report.change(entry, reason),
             }
+            self.draft.omit(&part, LOOK);
+            self.draft.leftover(entry, &part);
             self.draft.push(item);
         }
+        self.draft.omit(element, LOOK);
+        self.draft.leftover(entry, element);
     }
 
     fn endings(&mut self, survey: &Fields<'_>) {
@@ -310,7 +336,8 @@ impl Reader {
 
     fn trigger(&mut self, trigger: &Fields<'_>, place: &str) {
         let kind = trigger.text("type").unwrap_or_default();
-        let expression = trigger.text("expression").unwrap_or_default();
+        let expression = trigger.text("expression").or_else(|| old_expression(trigger));
+        let expression = expression.unwrap_or_default();
         let element = format!("trigger {} ({kind})", quoted(&expression));
         let entry = self.draft.report.add(place, element);
         let to = match kind.trim_end_matches("trigger") {

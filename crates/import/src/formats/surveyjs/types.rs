@@ -49,6 +49,15 @@ impl Reader {
                 Kind::YesNo
             }
             "rating" => self.rating(element, item.entry),
+            "slider" => {
+                if element.text("sliderType").as_deref() == Some("range") {
+                    return Err("Sluice has no question about a range".to_owned());
+                }
+                self.draft.report.change(item.entry, "is a number without steps");
+                element.skip(&["step"]);
+                let (min, max) = (element.number("min"), element.number("max"));
+                Kind::Number { min: min.or(Some(0.0)), max: max.or(Some(100.0)), integer: false }
+            }
             "matrix" => {
                 if item.required
                     || element.flag("isAllRowRequired")
@@ -114,13 +123,13 @@ impl Reader {
         for (name, what) in [
             ("visibleIf", "conditions of options are not mapped"),
             ("enableIf", "conditions of options are not mapped"),
+            ("elements", "questions inside options are not mapped"),
         ] {
             if list.iter().any(|choice| choice.get(name).is_some()) {
                 self.draft.report.change(entry, what);
             }
         }
         options.other = element.flag("showOtherItem") || element.flag("hasOther");
-        element.skip(&["otherText", "otherPlaceholder"]);
         if element.flag("showNoneItem") || element.flag("hasNone") {
             let label = field(element, "noneText").unwrap_or_else(|| Text::plain("None"));
             options.choices.push(Choice { fixed: true, ..Choice::new("none", label) });
@@ -204,6 +213,8 @@ impl Reader {
     pub(super) fn validators(&mut self, element: &Fields<'_>, item: &mut Item) {
         for validator in element.list("validators").iter().take(ITEMS_MAX).map(Fields::new) {
             let name = validator.text("type").unwrap_or_default();
+            *self.draft.omitted.entry("validators.text").or_default() +=
+                usize::from(validator.has("text"));
             match (name.as_str(), &mut item.kind) {
                 ("numeric", Some(Kind::Number { min, max, .. })) => {
                     *min = min.or(validator.number("minValue"));

@@ -7,6 +7,7 @@ mod logic;
 
 use serde_json::Value;
 
+use super::looks::{any, is_text, read_json};
 use crate::draft::{Choice, Draft, Ending, ITEMS_MAX, Item, Kind, Options, Scale};
 use crate::draft::{Section, Welcome};
 use crate::fields::{Fields, scalar};
@@ -26,6 +27,10 @@ const LOOK: &[&str] = &[
     "default_country_code",
     "button_text",
 ];
+
+pub(super) fn looks(bytes: &[u8]) -> bool {
+    any(&read_json(bytes), "fields", |it| is_text(it, "type") && is_text(it, "title"))
+}
 
 pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     let value = crate::json(bytes)?;

@@ -3,14 +3,18 @@
 //! Texts are objects by language (`default` first), may be HTML, and recall answers as
 //! `#recall:id/fallback:text#`. Logic belongs to a question or a block and runs when it is left.
 
+mod texts;
+
 use serde_json::Value;
 
+use self::texts::{text, with_default};
+use super::looks::{any, read_json};
 use crate::condition::{Cond, Test};
 use crate::draft::{Choice, Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind, Options, Scale};
 use crate::draft::{Section, Welcome};
 use crate::fields::{Fields, scalar};
 use crate::report::{EntryId, quoted};
-use crate::text::{Piece, Style, Text, split};
+use crate::text::Text;
 
 /// The choice that is a free text.
 const OTHER: &str = "other";
@@ -39,8 +43,15 @@ const LOOK: &[&str] = &[
     "showResponseCount",
 ];
 
+pub(super) fn looks(bytes: &[u8]) -> bool {
+    let value = read_json(bytes);
+    let value = if value["data"].is_object() { &value["data"] } else { &value };
+    any(value, "questions", |it| it.get("headline").is_some())
+        || any(value, "blocks", |it| it["elements"].is_array())
+}
+
 pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
-    let value = crate::json(bytes)?;
+    let value = with_default(crate::json(bytes)?);
     let value = if value["data"].is_object() { &value["data"] } else { &value };
     let survey = Fields::new(value);
     let has = |name: &str| value[name].as_array().is_some();
@@ -52,7 +63,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     survey.skip(TECHNICAL);
     let languages = survey.list("languages").iter().map(Fields::new);
     let default = languages.into_iter().find(|language| language.flag("default"));
-    draft.language = default.and_then(|it| it.fields("language").text("code"));
+    let named = survey.text("defaultLanguage");
+    draft.language = default.and_then(|it| it.fields("language").text("code")).or(named);
     hidden(&mut draft, &survey);
     welcome(&mut draft, &survey);
     endings(&mut draft, &survey);
@@ -68,37 +80,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
         draft.lost(&place, format!("setting {name}"), "Sluice has no counterpart in a definition");
     }
     Ok(draft)
-}
-
-fn pieces(source: &str) -> Vec<Piece> {
-    split(source, "#recall:", "#", |inner| {
-        let (key, fallback) = inner.split_once("/fallback:").unwrap_or((inner, ""));
-        let fallback = fallback.replace("nbsp", " ");
-        Some(Piece::Recall { key: key.to_owned(), fallback: fallback.trim().to_owned() })
-    })
-}
-
-fn text(value: &Value) -> Option<Text> {
-    let all = match value {
-        Value::String(text) => return styled(text, []),
-        Value::Object(all) => all,
-        _ => return None,
-    };
-    let default = all.get("default").and_then(Value::as_str).unwrap_or_default();
-    let others = all.iter().filter(|(tag, _)| *tag != "default");
-    styled(default, others.filter_map(|(tag, text)| Some((tag.as_str(), text.as_str()?))))
-}
-
-fn styled<'t>(default: &str, others: impl IntoIterator<Item = (&'t str, &'t str)>) -> Option<Text> {
-    let others: Vec<(&str, &str)> = others.into_iter().filter(|(_, it)| !it.is_empty()).collect();
-    let is_html =
-        |text: &str| text.contains("</") || text.contains("<br") || text.contains("&nbsp;");
-    let html = is_html(default) || others.iter().any(|(_, text)| is_html(text));
-    let style = if html { Style::Html } else { Style::Plain };
-    let mut text = Text::new(style, pieces(default));
-    text.translations =
-        others.iter().map(|(tag, text)| ((*tag).to_owned(), pieces(text))).collect();
-    (!text.is_empty()).then_some(text)
 }
 
 fn field(fields: &Fields<'_>, name: &str) -> Option<Text> {

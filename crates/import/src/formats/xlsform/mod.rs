@@ -3,14 +3,24 @@
 //! Groups are sections, and their `relevant` becomes a condition of each of their questions. A column
 //! of texts may have a language: `label::Deutsch (de)`.
 
-use std::collections::{BTreeMap, HashMap};
+mod languages;
+mod relevance;
+mod table;
+mod types;
+
+use std::collections::{BTreeSet, HashMap};
+
+use self::languages::{same, tag_of};
+use self::relevance::{Names, Relevance, relevance};
+use self::table::{Row, Table};
+use self::types::{Select, Type};
 
 use crate::condition::Cond;
 use crate::draft::{Choice, Draft, ITEMS_MAX, Item, Kind, Options, Scale, Section};
-use crate::expression::{Expr, condition, parse};
+use crate::expression::{Expr, parse};
 use crate::report::{EntryId, quoted};
 use crate::text::{Piece, Style, Text, split};
-use crate::xlsx::{self, Sheet};
+use crate::xlsx;
 
 /// Questions that a device answers.
 const METADATA: &[&str] = &[
@@ -26,13 +36,17 @@ const METADATA: &[&str] = &[
     "simserial",
     "start-geopoint",
     "background-audio",
+    "background-geopoint",
     "xml-external",
     "csv-external",
     "osm",
 ];
-/// Columns without a meaning for a respondent.
-const TECHNICAL: &[&str] =
-    &["type", "name", "list_name", "list name", "bind", "note", "comments", "notes"];
+/// Why a question is left out whose condition is `false()`.
+const NEVER: &str = "it is never shown";
+
+pub(super) fn looks(bytes: &[u8]) -> bool {
+    xlsx::is_workbook(bytes)
+}
 
 pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     let sheets = xlsx::sheets(bytes)?;
@@ -45,20 +59,28 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     let settings = settings.rows.first().cloned().unwrap_or_default();
     let choices = sheets.get("choices").map(Table::new).unwrap_or_default();
     let title = settings.get("form_title").or_else(|| settings.get("form_id"));
-    let language = settings.get("default_language").map(str::to_owned);
-    let language = language.or_else(|| survey.first_language());
+    let language = survey.language(settings.get("default_language"));
     let mut reader = Reader {
         draft: Draft { title: Text::plain(title.unwrap_or_default()), ..Draft::default() },
         lists: HashMap::new(),
         language,
         groups: Vec::new(),
         repeats: 0,
+        names: Names::new(),
     };
+    for name in survey.rows.iter().filter_map(|row| row.get("name")) {
+        *reader.names.entry(name.to_owned()).or_default() += 1;
+    }
     reader.draft.language = reader.language.as_deref().map(tag_of);
     for row in &choices.rows {
-        let list = row.get("list_name").or_else(|| row.get("list name")).unwrap_or_default();
+        let list = row.get("list_name").unwrap_or_default();
         let choice = reader.choice(row);
         reader.lists.entry(list.to_owned()).or_default().push(choice);
+    }
+    let unread = choices.rows.iter().flat_map(|row| row.unread(&["label"]));
+    for name in unread.map(|(name, _)| name).collect::<BTreeSet<_>>() {
+        let element = format!("column {} of the options", quoted(name));
+        reader.draft.lost("choices", element, "options of Sluice have only labels");
     }
     for row in survey.rows.iter().take(ITEMS_MAX) {
         reader.row(row);
@@ -71,72 +93,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     Ok(reader.draft)
 }
 
-/// A sheet with the names of its columns.
-#[derive(Debug, Default)]
-struct Table {
-    columns: Vec<String>,
-    rows: Vec<Row>,
-}
-
-/// The cells of a row that are not empty, by column.
-#[derive(Debug, Clone, Default)]
-struct Row {
-    number: usize,
-    cells: BTreeMap<String, String>,
-}
-
-impl Table {
-    fn new(sheet: &Sheet) -> Self {
-        let mut rows =
-            sheet.rows.iter().filter(|(_, cells)| cells.iter().any(|it| !it.trim().is_empty()));
-        let Some((_, columns)) = rows.next() else { return Self::default() };
-        let named = |name: &String| match name.trim().split_once("::") {
-            Some((name, language)) => {
-                format!("{}::{}", name.trim().to_lowercase(), language.trim())
-            }
-            None => name.trim().to_lowercase(),
-        };
-        let columns: Vec<String> = columns.iter().map(named).collect();
-        let row = |(number, cells): &(usize, Vec<String>)| {
-            let pairs = columns
-                .iter()
-                .zip(cells)
-                .filter(|(name, it)| !name.is_empty() && !it.trim().is_empty());
-            let cells = pairs.map(|(name, cell)| (name.clone(), cell.trim().to_owned())).collect();
-            Row { number: *number, cells }
-        };
-        let rows = rows.map(row).collect();
-        Self { columns, rows }
-    }
-
-    /// The language of the first column of labels, if it has one.
-    fn first_language(&self) -> Option<String> {
-        let labels = self.columns.iter().filter_map(|column| column.strip_prefix("label"));
-        labels.map(|rest| rest.strip_prefix("::").map(str::to_owned)).next().flatten()
-    }
-}
-
-impl Row {
-    fn get(&self, name: &str) -> Option<&str> {
-        self.cells.get(name).map(String::as_str)
-    }
-
-    /// The cells of columns that were not read; a column with a language counts as its name.
-    fn unread<'r>(&'r self, read: &'r [&str]) -> impl Iterator<Item = (&'r str, &'r str)> {
-        let cells = self.cells.iter().map(|(name, cell)| (name.as_str(), cell.as_str()));
-        cells.filter(move |(name, _)| {
-            let base = name.split("::").next().unwrap_or(name);
-            !read.contains(&base) && !TECHNICAL.contains(&base)
-        })
-    }
-}
-
-/// The tag in `Deutsch (de)`, or the text itself.
-fn tag_of(language: &str) -> String {
-    let inner = language.rsplit_once('(').and_then(|(_, rest)| rest.split(')').next());
-    inner.unwrap_or(language).trim().to_owned()
-}
-
 fn pieces(source: &str) -> Vec<Piece> {
     split(source, "${", "}", |inner| {
         Some(Piece::Recall { key: inner.trim().to_owned(), fallback: String::new() })
@@ -147,6 +103,7 @@ struct Group {
     section: usize,
     condition: Option<Cond>,
     is_repeat: bool,
+    is_hidden: bool,
 }
 
 struct Reader {
@@ -157,6 +114,7 @@ struct Reader {
     groups: Vec<Group>,
     /// How many of the groups around a row repeat.
     repeats: usize,
+    names: Names,
 }
 
 impl Reader {
@@ -165,11 +123,12 @@ impl Reader {
         let prefix = format!("{name}::");
         let own = self.language.as_deref();
         let mut text = Text { style: Style::Markdown, ..Text::default() };
-        let default = row.get(name).or_else(|| row.get(&format!("{prefix}{}", own?)));
+        let default = own.and_then(|own| row.get(&format!("{prefix}{own}")));
+        let default = default.or_else(|| row.get(name));
         let mut others: Vec<(&str, &str)> = Vec::new();
         for (column, cell) in &row.cells {
             if let Some(language) = column.strip_prefix(&prefix)
-                && Some(language) != own
+                && !own.is_some_and(|own| same(own, language))
             {
                 others.push((language, cell));
             }
@@ -188,19 +147,15 @@ impl Reader {
     }
 
     fn row(&mut self, row: &Row) {
-        let Some(kind) = row.get("type") else { return };
-        let words: Vec<String> = kind.split_whitespace().map(str::to_lowercase).collect();
-        let first = words.first().map(String::as_str).unwrap_or_default();
-        let second = words.get(1).map(String::as_str).unwrap_or_default();
-        match (first, second) {
-            ("begin_group", _) | ("begin", "group") => self.begin(row, false),
-            ("begin_repeat", _) | ("begin", "repeat") => self.begin(row, true),
-            ("end_group" | "end_repeat", _) | ("end", "group" | "repeat") => {
+        let Some(cell) = row.get("type") else { return };
+        match Type::read(cell) {
+            Type::Begin { is_repeat } => self.begin(row, is_repeat),
+            Type::End => {
                 if let Some(group) = self.groups.pop() {
                     self.repeats -= usize::from(group.is_repeat);
                 }
             }
-            _ => self.question(row, kind),
+            kind => self.question(row, cell, &kind),
         }
     }
 
@@ -212,7 +167,11 @@ impl Reader {
         let place = format!("survey row {}", row.number);
         let entry = self.draft.report.add(place, format!("{what} {}", quoted(&shown)));
         self.draft.mark(entry, name.clone());
-        let condition = row.get("relevant").or_else(|| row.get("relevance")).map(condition);
+        let (condition, is_hidden) = match relevance(row.get("relevant"), &self.names) {
+            Relevance::Always => (None, false),
+            Relevance::Never => (None, true),
+            Relevance::If(condition) => (Some(condition), false),
+        };
         let outer = self.groups.first().map(|group| group.section);
         let section = outer.unwrap_or_else(|| {
             self.draft.sections.push(Section { entry, key: name, title: title.clone() });
@@ -222,15 +181,19 @@ impl Reader {
             self.draft.report.lost(entry, "Sluice has no questions that repeat");
             self.repeats += 1;
         }
-        self.groups.push(Group { section, condition, is_repeat });
-        if let (Some(_), Some(title), false) = (outer, title, is_repeat) {
+        if is_hidden {
+            self.draft.report.lost(entry, NEVER);
+        }
+        self.groups.push(Group { section, condition, is_repeat, is_hidden });
+        let is_left_out = is_repeat || self.groups.iter().any(|group| group.is_hidden);
+        if let (Some(_), Some(title), false) = (outer, title, is_left_out) {
             self.draft.report.change(entry, "its label is a statement");
             let mut item = Item::new(entry, "", title).kind(Kind::Statement);
             item.section = Some(section);
             item.visible_if = self.conditions();
             self.draft.push(item);
         }
-        let read = ["label", "relevant", "relevance", "appearance"];
+        let read = ["label", "relevant", "appearance"];
         self.leftover(row, entry, &read);
     }
 
@@ -244,16 +207,21 @@ impl Reader {
         }
     }
 
-    fn question(&mut self, row: &Row, kind: &str) {
+    fn question(&mut self, row: &Row, cell: &str, kind: &Type) {
         let name = row.get("name").unwrap_or_default();
         let label = self.text(row, "label");
         let shown = label.as_ref().map_or_else(|| name.to_owned(), Text::shown);
-        let entry = self.draft.question(&format!("survey row {}", row.number), kind, &shown);
+        let entry = self.draft.question(&format!("survey row {}", row.number), cell, &shown);
         let mut item = Item::new(entry, name, label.unwrap_or_else(|| Text::plain(name)));
         item.help = self.text(row, "hint");
         item.section = self.groups.first().map(|group| group.section);
         item.visible_if = self.conditions();
-        item.visible_if.extend(row.get("relevant").or_else(|| row.get("relevance")).map(condition));
+        let mut is_hidden = self.groups.iter().any(|group| group.is_hidden);
+        match relevance(row.get("relevant"), &self.names) {
+            Relevance::Always => {}
+            Relevance::Never => is_hidden = true,
+            Relevance::If(condition) => item.visible_if.push(condition),
+        }
         match row.get("required").map(|it| it.to_lowercase()).as_deref() {
             None | Some("no" | "false" | "false()") => {}
             Some("yes" | "true" | "true()") => item.required = true,
@@ -262,6 +230,7 @@ impl Reader {
             }
         }
         let result = match self.repeats {
+            _ if is_hidden => Err(NEVER.to_owned()),
             0 => self.kind_of(row, kind, entry),
             _ => Err("it is part of a repeat".to_owned()),
         };
@@ -279,13 +248,13 @@ impl Reader {
                     "label",
                     "hint",
                     "relevant",
-                    "relevance",
                     "required",
                     "constraint",
                     "appearance",
                     "constraint_message",
                     "required_message",
                     "parameters",
+                    "choice_filter",
                 ];
                 self.leftover(row, entry, &read);
             }
@@ -294,24 +263,27 @@ impl Reader {
         self.draft.push(item);
     }
 
-    fn kind_of(&mut self, row: &Row, kind: &str, entry: EntryId) -> Result<Kind, String> {
-        let words: Vec<&str> = kind.split_whitespace().collect();
+    fn kind_of(&mut self, row: &Row, kind: &Type, entry: EntryId) -> Result<Kind, String> {
+        let name = match kind {
+            Type::Select(select) => return self.select(row, select, entry),
+            Type::Other(name) => name.as_str(),
+            Type::Begin { .. } | Type::End => return Err("it is not a question".to_owned()),
+        };
         let appearance = row.get("appearance").unwrap_or_default().to_lowercase();
         let looks = |name: &str| appearance.split_whitespace().any(|it| it == name);
-        let list = words.get(1).copied().unwrap_or_default();
-        let first = words.first().map(|it| it.to_lowercase()).unwrap_or_default();
-        let first = match (first.as_str(), list) {
-            ("select", "one") => "select_one".to_owned(),
-            ("select", "multiple") => "select_multiple".to_owned(),
-            _ => first,
-        };
-        Ok(match first.as_str() {
-            "text" | "string" if looks("multiline") => Kind::text("longText"),
-            "text" | "string" if looks("url") => Kind::text("url"),
-            "text" | "string" if looks("numbers") => Kind::text("phone"),
-            "text" | "string" => Kind::text("shortText"),
-            "integer" | "int" => Kind::Number { min: None, max: None, integer: true },
+        let whole = |max| Kind::Number { min: Some(0.0), max: Some(max), integer: true };
+        Ok(match name {
+            "text" if looks("multiline") => Kind::text("longText"),
+            "text" if looks("url") => Kind::text("url"),
+            "text" if looks("numbers") => Kind::text("phone"),
+            "text" => Kind::text("shortText"),
+            "phone number" => Kind::text("phone"),
+            "integer" => Kind::Number { min: None, max: None, integer: true },
             "decimal" => Kind::Number { min: None, max: None, integer: false },
+            "percentage" => whole(100.0),
+            "number of days in last month" => whole(31.0),
+            "number of days in last six months" => whole(183.0),
+            "number of days in last year" => whole(365.0),
             "range" => self.range(row, entry),
             "date" => Kind::Date { min: None, max: None },
             "datetime" => {
@@ -323,12 +295,8 @@ impl Reader {
                 Kind::text("shortText")
             }
             "note" => Kind::Statement,
-            "acknowledge" | "trigger" => Kind::Consent,
-            "select_one" | "select_multiple" | "rank" => self.select(row, &first, &words, entry)?,
-            "select_one_from_file" | "select_multiple_from_file" | "select_one_external" => {
-                return Err("its options are in another file".to_owned());
-            }
-            "image" | "audio" | "video" | "file" | "photo" => {
+            "acknowledge" => Kind::Consent,
+            "image" | "audio" | "video" | "file" => {
                 return Err("Sluice does not accept files".to_owned());
             }
             "geopoint" | "geotrace" | "geoshape" => {
@@ -343,29 +311,23 @@ impl Reader {
         })
     }
 
-    fn select(
-        &mut self,
-        row: &Row,
-        kind: &str,
-        words: &[&str],
-        entry: EntryId,
-    ) -> Result<Kind, String> {
-        let is_list =
-            |it: &&&str| !matches!(it.to_lowercase().as_str(), "one" | "multiple" | "from");
-        let list = words.iter().skip(1).find(is_list).copied().unwrap_or_default();
-        let choices = self.lists.get(list).cloned();
-        let choices = choices.ok_or_else(|| format!("there is no list {}", quoted(list)))?;
-        let other = words.iter().any(|it| it.eq_ignore_ascii_case("or_other"));
+    fn select(&mut self, row: &Row, select: &Select, entry: EntryId) -> Result<Kind, String> {
+        if select.kind == "external" {
+            return Err("its options are in another file".to_owned());
+        }
+        let choices = self.lists.get(&select.list).cloned();
+        let choices =
+            choices.ok_or_else(|| format!("there is no list {}", quoted(&select.list)))?;
         let parameters = row.get("parameters").unwrap_or_default().to_lowercase();
         let random = parameters.replace(' ', "").contains("randomize=true");
         if row.get("choice_filter").is_some() {
             self.draft.report.change(entry, "all options are shown: choice_filter is not mapped");
         }
-        let options = Options { choices, other, random };
+        let options = Options { choices, other: select.other, random };
         let appearance = row.get("appearance").unwrap_or_default().to_lowercase();
         let dropdown =
             ["minimal", "autocomplete", "search"].iter().any(|it| appearance.contains(it));
-        Ok(match kind {
+        Ok(match select.kind {
             "select_one" => Kind::Single { options, dropdown },
             "select_multiple" => Kind::Multiple { options, min: None, max: None },
             _ => Kind::Ranking(options),
