@@ -84,7 +84,7 @@ async fn exit_code_2_means_only_that_something_would_change() {
             assert!(output.stdout.is_empty(), "{output:?}");
             assert!(text(&output.stderr).contains(part), "{part:?}: {output:?}");
         };
-        let with = |more: &[&str]| [command, more].concat();
+        let with = |more: &[&'static str]| [command, more].concat();
         let tokenless = author.command(&with(&["lunch.yaml"])).output().unwrap();
         fails(tokenless, "an admin token is needed");
         fails(author.run(&with(&["lunch.yaml", "--profile", "absent"])), "profile");
