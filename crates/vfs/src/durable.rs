@@ -3,10 +3,10 @@
 //! All of these must hold:
 //!
 //! - Nothing was written through this handle since its last sync, and that sync succeeded.
-//! - No other program has written: the file is the same, with the same length and time of change.
-//!   A commit holds SQLite's write lock from its first write to the end of its sync, so another
-//!   program writes only after that. The clock of files advances in steps of up to 10 ms; as the sync
-//!   took longer than [`SLOW_SYNC`], such a write gets a later time.
+//! - No other program has written: the file is the same, with the same length and time of change. A
+//!   commit holds SQLite's write lock from its first write to the end of its sync, so another
+//!   program writes only after that. The clock of files advances in steps of up to 10 ms; as the
+//!   sync took longer than [`SLOW_SYNC`], such a write gets a later time.
 //! - The sync is of the same kind.
 //!
 //! A failed sync leaves the file not durable: the next one is passed on, and fails or succeeds.

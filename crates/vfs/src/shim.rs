@@ -1,4 +1,4 @@
-//! The file system itself: SQLite's own, with four functions replaced for the log.
+//! The file system itself: SQLite's own, with six functions replaced for the log.
 //!
 //! SQLite allocates a file as one block that begins with its own data; ours follow behind. So every
 //! function that is not replaced works on the block as before.
@@ -18,7 +18,8 @@ use libsqlite3_sys::{
 };
 
 use crate::NAME;
-use crate::durable::{Durable, Stamp};
+use crate::durable::{Durable, SLOW_SYNC, Stamp};
+use crate::gathered::Gathered;
 use crate::sync_times;
 
 /// SQLite's own file system, and where in a file our data begin.
@@ -34,6 +35,17 @@ unsafe impl Sync for Base {}
 
 static BASE: OnceLock<Option<Base>> = OnceLock::new();
 
+/// A function of SQLite's own file system.
+macro_rules! base {
+    ($log:expr, $function:ident) => {{
+        // SAFETY: SQLite's functions stay valid.
+        match unsafe { (*$log.base).$function } {
+            Some(function) => function,
+            None => return SQLITE_IOERR,
+        }
+    }};
+}
+
 /// What we keep of an open log. SQLite uses a file from one thread at a time.
 struct Log {
     /// The functions of the file as SQLite sees it.
@@ -41,7 +53,27 @@ struct Log {
     /// Those of its own file system.
     base: *const sqlite3_io_methods,
     path: PathBuf,
+    gathered: Gathered,
     durable: Durable,
+    /// Whether the last sync was slow. After a fast one, its stamp would not be used.
+    is_slow: bool,
+}
+
+impl Log {
+    /// Writes what was gathered.
+    ///
+    /// # Safety
+    /// The file is that of this log.
+    unsafe fn pass_on(&mut self, file: *mut sqlite3_file) -> c_int {
+        let write = base!(self, xWrite);
+        let written = self.gathered.pass_on(|at, bytes| {
+            // Far below the limit of the type.
+            let Ok(count) = c_int::try_from(bytes.len()) else { return SQLITE_IOERR };
+            // SAFETY: as SQLite's own call; the bytes live until it returns.
+            unsafe { write(file, bytes.as_ptr().cast(), count, at) }
+        });
+        written.unwrap_or(SQLITE_OK)
+    }
 }
 
 /// Makes the file system known to SQLite, once. False if that fails.
@@ -109,14 +141,18 @@ unsafe extern "C" fn open(
     let log = Box::leak(Box::new(Log {
         methods: sqlite3_io_methods {
             xClose: Some(close),
+            xRead: Some(read),
             xWrite: Some(write),
             xTruncate: Some(truncate),
             xSync: Some(sync),
+            xFileSize: Some(file_size),
             ..*own
         },
         base: methods,
         path: OsStr::from_bytes(path.to_bytes()).into(),
+        gathered: Gathered::default(),
         durable: Durable::default(),
+        is_slow: false,
     }));
     // SAFETY: the file was allocated for our file system.
     let slot = unsafe { slot(file) };
@@ -127,25 +163,48 @@ unsafe extern "C" fn open(
     opened
 }
 
-/// A function of SQLite's own file system.
-macro_rules! base {
-    ($log:expr, $function:ident) => {{
-        // SAFETY: SQLite's functions stay valid.
-        match unsafe { (*$log.base).$function } {
-            Some(function) => function,
-            None => return SQLITE_IOERR,
-        }
-    }};
-}
-
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite calls this for a log that `open` has opened.
     let log: *mut Log = unsafe { log(file) };
     // SAFETY: it was leaked by `open`, and nobody uses it afterwards.
-    let log = unsafe { Box::from_raw(log) };
+    let mut log = unsafe { Box::from_raw(log) };
+    // SAFETY: its own file.
+    let written = unsafe { log.pass_on(file) };
     let close = base!(log, xClose);
     // SAFETY: the arguments are SQLite's.
-    unsafe { close(file) }
+    let closed = unsafe { close(file) };
+    if written == SQLITE_OK { closed } else { written }
+}
+
+unsafe extern "C" fn read(
+    file: *mut sqlite3_file,
+    into: *mut c_void,
+    count: c_int,
+    at: sqlite3_int64,
+) -> c_int {
+    // SAFETY: SQLite calls this for a log that `open` has opened.
+    let log = unsafe { log(file) };
+    // SAFETY: its own file.
+    let written = unsafe { log.pass_on(file) };
+    if written != SQLITE_OK {
+        return written;
+    }
+    let read = base!(log, xRead);
+    // SAFETY: the arguments are SQLite's.
+    unsafe { read(file, into, count, at) }
+}
+
+unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
+    // SAFETY: SQLite calls this for a log that `open` has opened.
+    let log = unsafe { log(file) };
+    // SAFETY: its own file.
+    let written = unsafe { log.pass_on(file) };
+    if written != SQLITE_OK {
+        return written;
+    }
+    let file_size = base!(log, xFileSize);
+    // SAFETY: the arguments are SQLite's.
+    unsafe { file_size(file, size) }
 }
 
 unsafe extern "C" fn write(
@@ -157,15 +216,29 @@ unsafe extern "C" fn write(
     // SAFETY: SQLite calls this for a log that `open` has opened.
     let log = unsafe { log(file) };
     log.durable.reset();
-    let write = base!(log, xWrite);
-    // SAFETY: the arguments are SQLite's.
-    unsafe { write(file, bytes, count, at) }
+    let Ok(count) = usize::try_from(count) else { return SQLITE_IOERR };
+    // SAFETY: SQLite passes this many bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), count) };
+    if log.gathered.keep(at, bytes) {
+        return SQLITE_OK;
+    }
+    // SAFETY: its own file.
+    let written = unsafe { log.pass_on(file) };
+    if written == SQLITE_OK {
+        log.gathered.keep(at, bytes);
+    }
+    written
 }
 
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
     // SAFETY: SQLite calls this for a log that `open` has opened.
     let log = unsafe { log(file) };
     log.durable.reset();
+    // SAFETY: its own file.
+    let written = unsafe { log.pass_on(file) };
+    if written != SQLITE_OK {
+        return written;
+    }
     let truncate = base!(log, xTruncate);
     // SAFETY: the arguments are SQLite's.
     unsafe { truncate(file, size) }
@@ -178,8 +251,13 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         return SQLITE_OK;
     }
     log.durable.reset();
+    // SAFETY: its own file.
+    let written = unsafe { log.pass_on(file) };
+    if written != SQLITE_OK {
+        return written;
+    }
     let sync = base!(log, xSync);
-    let before = Stamp::of(&log.path);
+    let before = if log.is_slow { Stamp::of(&log.path) } else { None };
     let start = Instant::now();
     // SAFETY: the arguments are SQLite's.
     let synced = unsafe { sync(file, flags) };
@@ -188,6 +266,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         let unchanged = || Stamp::of(&log.path).filter(|after| Some(*after) == before);
         let took = start.elapsed();
         sync_times::note(took);
+        log.is_slow = took >= SLOW_SYNC;
         log.durable.note_sync(flags, took, unchanged);
     }
     synced
