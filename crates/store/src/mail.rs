@@ -1,9 +1,9 @@
 //! Rows of e-mails: what is to be sent, and how far that is.
 //!
-//! A row names what it is about and never an address: the recipient is read when the e-mail is sent,
-//! so an erased person is not written to. A server takes a row by moving its time into the future;
-//! if the server stops, the row becomes due again and another server takes it. Every change of a row
-//! raises its revision, so a server that was slow cannot write over what happened since.
+//! A row names what it is about and never an address: the recipient is read when the e-mail is
+//! sent, so an erased person is not written to. A server takes a row by moving its time into the
+//! future; if the server stops, the row becomes due again and another server takes it. Every change
+//! of a row raises its revision, so a server that was slow cannot write over what happened since.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
@@ -173,6 +173,6 @@ pub enum MailWrite {
     Remove(Option<AppId>, MailId),
 }
 
-/// How far the clock of a server may be behind that of another, in minutes. Beyond it the minute that
-/// was counted last was wrong.
+/// How far the clock of a server may be behind that of another, in minutes. Beyond it the minute
+/// that was counted last was wrong.
 pub const PACE_SKEW_MINUTES: i64 = 10;

@@ -1,5 +1,5 @@
-//! Records: rows of any table, in an order shared by all backends, for moving a database, backing it
-//! up and checking it.
+//! Records: rows of any table, in an order shared by all backends, for moving a database, backing
+//! it up and checking it.
 //!
 //! The order follows indexes that every backend has anyway: responses are sorted by app, flow and
 //! id, as in lists, so no backend needs an index only for moving. A row comes after the rows that
@@ -21,8 +21,8 @@ use crate::{
 
 /// One row of any table, with every column that a backend stores.
 ///
-/// As JSON, in a backup, it has the names of these variants and of the rows' fields. A new field needs
-/// `#[serde(default)]` if it is not optional, so that older backups can be read.
+/// As JSON, in a backup, it has the names of these variants and of the rows' fields. A new field
+/// needs `#[serde(default)]` if it is not optional, so that older backups can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
@@ -241,8 +241,9 @@ impl Table {
 /// byte, of a consent or a used key the id of its response, of a visit count its flow, day, version
 /// and counter ([`VisitCountRow::key`]), of a grant the id of its user, of a saved view the ids of
 /// its flow and its user followed by its name, of a short path and of the counts of a limited flow
-/// the id of the flow, of a test response the id of its flow followed by its form key, of a delivery the
-/// id of its endpoint followed by its own id, of a position the name of its sink. For all other tables it is the row's id.
+/// the id of the flow, of a test response the id of its flow followed by its form key, of a
+/// delivery the id of its endpoint followed by its own id, of a position the name of its sink. For
+/// all other tables it is the row's id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordCursor {
     pub table: Table,

@@ -74,7 +74,8 @@ pub struct ErasedPart {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expiry {
     pub app_id: AppId,
-    /// The setting that `before` follows from. A batch does nothing if the app has another one by now.
+    /// The setting that `before` follows from. A batch does nothing if the app has another one by
+    /// now.
     pub retention_days: Option<u32>,
     /// Data that was received, or ended, before this time.
     pub before: Timestamp,

@@ -14,17 +14,19 @@ mod citus;
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod support;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use citus::CitusDatabase;
+use citus::{CitusDatabase, Proxy};
 use sluice_flow::id::{AppId, FlowId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::conformance::{self, use_cases};
 use sluice_store::postgres::{ConnectError, Options, PgStore};
 use sluice_store::roles::*;
 use sluice_store::{
-    AppRow, At, Change, FeedPosition, FlowRow, NewResponse, Outcome, Store, StoreError, Write,
+    AppRow, At, Change, CompactionCursor, FeedPosition, FlowRow, NewResponse, Outcome, Store,
+    StoreError, Write,
 };
 use support::rows::{app_row, flow_row, now, response};
 use tokio_postgres::Client;
@@ -45,15 +47,29 @@ async fn placed(name: &str) -> Option<CitusDatabase> {
     Some(database)
 }
 
+/// The shard of an app, and the port and number of its worker.
+async fn placement(client: &Client, app: AppId) -> (i64, u16, u32) {
+    let sql = "SELECT shardid, nodeport::bigint, groupid::bigint FROM pg_dist_shard_placement \
+         JOIN pg_dist_node USING (nodename, nodeport) \
+         WHERE shardid = get_shard_id_for_distribution_column('apps', $1::uuid)";
+    let row = client.query_one(sql, &[&app.uuid()]).await.unwrap();
+    let (port, number): (i64, i64) = (row.get(1), row.get(2));
+    (row.get(0), u16::try_from(port).unwrap(), u32::try_from(number).unwrap())
+}
+
 /// An app on the worker with this port, with one flow.
 async fn app_on(database: &CitusDatabase, port: u16) -> (AppRow, FlowRow) {
+    apps_on(database, port, 1).await.remove(0)
+}
+
+/// Apps on different shards of the worker with this port, each with one flow.
+async fn apps_on(database: &CitusDatabase, port: u16, count: usize) -> Vec<(AppRow, FlowRow)> {
     let client = database.client().await;
+    let mut apps = BTreeMap::new();
     for number in 1..1000 {
         let id = v7(Timestamp::from_millis(now()), number, 0);
-        let sql = "SELECT nodeport::bigint FROM pg_dist_shard_placement WHERE shardid = \
-             get_shard_id_for_distribution_column('apps', $1::uuid)";
-        let found: i64 = client.query_one(sql, &[&id]).await.unwrap().get(0);
-        if found == i64::from(port) {
+        let (shard, found, _) = placement(&client, AppId::from_uuid(id)).await;
+        if found == port {
             let app = AppRow { app_id: AppId::from_uuid(id), ..app_row() };
             let flow = FlowRow {
                 app_id: app.app_id,
@@ -61,10 +77,13 @@ async fn app_on(database: &CitusDatabase, port: u16) -> (AppRow, FlowRow) {
                 name: "0".to_owned(),
                 ..flow_row()
             };
-            return (app, flow);
+            apps.entry(shard).or_insert((app, flow));
+        }
+        if apps.len() == count {
+            return apps.into_values().collect();
         }
     }
-    panic!("no app falls on the worker at port {port}");
+    panic!("no {count} apps fall on the worker at port {port}");
 }
 
 async fn put(store: &PgStore, (app, flow): &(AppRow, FlowRow)) {
@@ -81,11 +100,15 @@ async fn rename(store: &PgStore, flow: &FlowRow, name: String) -> Result<(), Sto
 }
 
 async fn submit(store: &PgStore, app: &AppRow, number: u32) -> Result<Vec<Outcome>, StoreError> {
+    store.commit(vec![submission(store, app, number).await?]).await
+}
+
+async fn submission(store: &PgStore, app: &AppRow, number: u32) -> Result<NewResponse, StoreError> {
     let public_revision = store.find_app(app.app_id).await?.unwrap().public_revision;
     let mut new = response(now(), number, public_revision);
     new.row.app_id = app.app_id;
     new.row.flow_id = FlowId::from_uuid(app.app_id.uuid());
-    store.commit(vec![NewResponse { public_revision, ..new }]).await
+    Ok(new)
 }
 
 /// Polls until the condition holds, up to a deadline.
@@ -123,10 +146,11 @@ async fn citus_keeps_every_promise_of_the_trait() {
     let tables = "SELECT string_agg(logicalrelid::text, ', ') FROM pg_dist_partition \
          WHERE logicalrelid::text NOT LIKE 'responses_%'";
     let tables: String = client.query_one(tables, &[]).await.unwrap().get(0);
+    // The rows that tables have from the beginning.
+    let schema = include_str!("../src/postgres/migrations/V1__initial_schema.sql");
+    let first: Vec<&str> = schema.lines().filter(|it| it.starts_with("INSERT INTO ")).collect();
+    let empty = format!("TRUNCATE {tables}; TRUNCATE marks; {}", first.join(" "));
     conformance::run_all(async || {
-        let empty = format!(
-            "TRUNCATE {tables}; INSERT INTO feed VALUES (0); INSERT INTO people VALUES (0)"
-        );
         client.batch_execute(&empty).await.unwrap();
         Arc::new(connect(&database).await.unwrap()) as Arc<dyn Store>
     })
@@ -299,6 +323,8 @@ async fn an_open_write_on_a_worker_holds_back_the_skip_index() {
         NewResponse { idempotency_key: None, ..new }
     });
     store.commit(stored.collect()).await.unwrap();
+    // The flows with enough responses for a block are known when these are counted.
+    store.compact_counts(CompactionCursor::default(), 5_000).await.unwrap();
     // Late enough for all of them to be in a block.
     let later = Timestamp::from_millis(now() + 3_600_000);
     let made = async || store.build_skip_index(None, later).await.unwrap().made;
@@ -306,5 +332,52 @@ async fn an_open_write_on_a_worker_holds_back_the_skip_index() {
     writer.batch_execute("ROLLBACK").await.unwrap();
     assert!(made().await > 0);
     store.close().await;
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_for_apps_of_one_worker_is_one_phase() {
+    let Some(database) = placed("sluice_group").await else { return };
+    let store = connect(&database).await.unwrap();
+    let client = database.client().await;
+    let two_phase = || database.proxies.iter().map(Proxy::prepared).sum::<u64>();
+    let [here, there] = [&database.proxies[0], &database.proxies[1]].map(|proxy| proxy.port);
+    let (ours, theirs) = (apps_on(&database, here, 3).await, app_on(&database, there).await);
+    for app in ours.iter().chain([&theirs]) {
+        put(&store, app).await;
+        let (_, _, worker) = placement(&client, app.0.app_id).await;
+        assert_eq!(store.server_of(app.0.app_id), Some(worker), "as Citus has placed it");
+    }
+    let batch = async |number: u32, apps: &[&(AppRow, FlowRow)]| {
+        let mut rows = Vec::new();
+        for (number, (app, _)) in (number..).zip(apps) {
+            rows.push(submission(&store, app, number).await.unwrap());
+        }
+        rows
+    };
+    let of_one: Vec<_> = ours.iter().collect();
+    let before = two_phase();
+    let sent = batch(10, &of_one).await;
+    assert_eq!(store.commit(sent.clone()).await.unwrap(), [Outcome::Stored; 3]);
+    let replayed: Vec<_> = sent.iter().map(|it| Outcome::Replayed(it.row.response_id)).collect();
+    assert_eq!(store.commit(sent).await.unwrap(), replayed, "a retry is answered");
+    assert_eq!(two_phase(), before, "commits for apps of one worker");
+
+    let sent = batch(20, &[&ours[0], &theirs]).await;
+    assert_eq!(store.commit(sent).await.unwrap(), [Outcome::Stored; 2]);
+    assert!(two_phase() > before, "a commit for apps of two workers");
+
+    // A shard that is moved: commits that are composed by its old place store as well.
+    let moved = ours[0].0.app_id;
+    let (shard, _, _) = placement(&client, moved).await;
+    let from_to = format!("'127.0.0.1', {here}, '127.0.0.1', {there}");
+    let sql = format!("SELECT citus_move_shard_placement({shard}, {from_to}, 'block_writes')");
+    client.batch_execute(&sql).await.unwrap();
+    let sent = batch(30, &of_one).await;
+    assert_eq!(store.commit(sent).await.unwrap(), [Outcome::Stored; 3]);
+    let (_, _, worker) = placement(&client, moved).await;
+    until("the move is noticed", async || store.server_of(moved) == Some(worker)).await;
+    store.close().await;
+    drop(client);
     database.remove().await;
 }

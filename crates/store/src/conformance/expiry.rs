@@ -187,8 +187,8 @@ pub(super) async fn kept_consents_are_read_once(store: TheStore) {
     let app = shop.app();
     let parts = parts(&store, app, 10, 2, audit_row(Some(app))).await;
     let consents = parts.iter().filter(|part| part.responses == 0);
-    // Six consents are three batches and an empty one; the keys, the invitations, the events and the
-    // end of the responses are one each.
+    // Six consents are three batches and an empty one; the keys, the invitations, the events and
+    // the end of the responses are one each.
     assert_eq!(consents.count(), 8, "{parts:?}");
     assert_eq!(parts.iter().map(|part| part.respondents).sum::<u64>(), 1);
     assert_eq!(all_of(&store, &shop).await.len(), 5);

@@ -1,9 +1,9 @@
 //! Data of the whole instance: tokens, the audit log, readiness, closing.
 
-use super::world::{Shop, TheStore, at, audit_row, token_row, user_row};
+use super::world::{Shop, TheStore, app_row, apply, at, audit_row, flow_row, token_row, user_row};
 use crate::{
-    ActorId, At, AuditQuery, Change, FeedPosition, Page, PeopleWrite, Scope, StoreError, TokenRow,
-    UserRow, Write,
+    ActorId, At, AuditQuery, Change, FeedPosition, FlowRow, Page, PeopleWrite, Scope, StoreError,
+    TokenRow, UserRow, Write,
 };
 
 pub(super) async fn a_token_is_found_by_its_hash_even_if_revoked(store: TheStore) {
@@ -109,6 +109,29 @@ pub(super) async fn names_of_users_and_tokens_are_found_in_one_call(store: TheSt
     found.sort_unstable();
     assert_eq!(found, expected);
     assert_eq!(store.find_actor_names(&[]).await.unwrap(), []);
+}
+
+pub(super) async fn names_of_flows_are_found_in_one_call(store: TheStore) {
+    let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
+    let archived =
+        FlowRow { name: "Old".to_owned(), archived_at: Some(at(1)), ..flow_row(shop.app()) };
+    apply(&store, shop.app(), vec![Write::Flow(archived.clone())]).await;
+    let named = |row: &FlowRow| (row.flow_id, row.name.clone());
+    let mut expected = vec![named(&shop.flow), named(&archived), named(&other.flow)];
+    expected.sort_unstable();
+    let of = |row: &FlowRow| (row.app_id, row.flow_id);
+    // A duplicate, one that does not exist, and one of another app.
+    let mut wanted = vec![of(&shop.flow), of(&archived), of(&other.flow), of(&archived)];
+    wanted.extend([
+        (shop.app(), flow_row(shop.app()).flow_id),
+        (app_row().app_id, shop.flow.flow_id),
+    ]);
+    let mut found = store.find_flow_names(&wanted).await.unwrap();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    let elsewhere = [(other.app(), shop.flow.flow_id)];
+    assert_eq!(store.find_flow_names(&elsewhere).await.unwrap(), []);
+    assert_eq!(store.find_flow_names(&[]).await.unwrap(), []);
 }
 
 pub(super) async fn a_check_leaves_no_trace(store: TheStore) {

@@ -240,6 +240,7 @@ cases! {
         the_audit_log_is_listed_newest_first_by_app_or_in_full
         audit_entries_before_several_ids_are_found_in_one_call
         names_of_users_and_tokens_are_found_in_one_call
+        names_of_flows_are_found_in_one_call
         a_check_leaves_no_trace
         after_closing_every_call_fails;
     invitations:

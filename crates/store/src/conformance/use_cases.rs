@@ -151,6 +151,7 @@ async fn instance(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'st
     store.find_token(&token.hash).await.unwrap().unwrap();
     store.list_tokens().await.unwrap();
     store.find_actor_names(&[ActorId::Token(token.token_id)]).await.unwrap();
+    store.find_flow_names(&[(app, shop.flow.flow_id)]).await.unwrap();
     done("find tokens").await;
     for app_id in [Some(app), None] {
         store.list_audit(&AuditQuery { app_id, after: None, limit: 10 }).await.unwrap();

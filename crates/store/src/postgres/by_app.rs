@@ -27,17 +27,27 @@ impl ByApp {
     pub(super) fn insert(table: &str, columns: &[(&str, &str)], after: &str) -> Self {
         let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
         let types = columns.iter().enumerate().map(|(at, (_, of))| format!("${}::{of}[]", at + 2));
-        let (names, arrays) = (names.join(", "), types.collect::<Vec<_>>().join(", "));
+        let (names, arrays) = (names.join(", "), types.collect::<Vec<_>>());
         let insert = format!("INSERT INTO {table} (app_id, {names})");
         Self {
-            // `apps` is joined for its one row, so that a distributed database knows the app.
-            one: format!(
-                "{insert} SELECT apps.app_id, given.* FROM apps, unnest({arrays}) AS given \
-                 WHERE apps.app_id = $1 {after}"
+            one: format!("{insert} {} {after}", rows_of_one_app("$1::uuid", &arrays)),
+            many: format!(
+                "{insert} SELECT * FROM unnest($1::uuid[], {}) {after}",
+                arrays.join(", ")
             ),
-            many: format!("{insert} SELECT * FROM unnest($1::uuid[], {arrays}) {after}"),
         }
     }
+}
+
+/// Rows to insert: `same` has the columns that all of them share, such as their app; each of the
+/// others has an array, all of the same length.
+///
+/// VALUES with sets is one row for each of their elements. Citus keeps the plan of such an INSERT,
+/// and looks for the shard when it runs. An INSERT … SELECT it would plan with every execution, and
+/// once for each shard of the table.
+pub(super) fn rows_of_one_app(same: &str, arrays: &[String]) -> String {
+    let sets: Vec<_> = arrays.iter().map(|array| format!("unnest({array})")).collect();
+    format!("VALUES ({same}, {})", sets.join(", "))
 }
 
 /// The parameter `$1`.

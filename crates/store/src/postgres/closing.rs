@@ -1,8 +1,8 @@
 //! The counts of flows that limit their responses.
 //!
-//! A commit locks the rows of its limited flows until it ends, app by app and in id order, after the
-//! invitations and before anything else. So concurrent commits of a flow follow one another, and no
-//! two wait for each other.
+//! A commit locks the rows of its limited flows until it ends, app by app and in id order, after
+//! the invitations and before anything else. So concurrent commits of a flow follow one another,
+//! and no two wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -20,19 +20,20 @@ pub(super) fn names() -> Vec<&'static str> {
     columns().map(|column| column.name).chain(["idempotency_key"]).collect()
 }
 
-/// The rows as a table named `given`; `$1` is the app.
-pub(super) fn given() -> String {
+/// The parameters of these columns; `$1` is the app.
+pub(super) fn arrays() -> Vec<String> {
     let types = columns().map(|column| match column.get {
         Get::Id(_) => "uuid",
         Get::Flag(_) => "boolean",
         Get::Text(_) => "text",
     });
-    let arrays: Vec<_> = types
-        .chain(["uuid"])
-        .enumerate()
-        .map(|(index, name)| format!("${}::{name}[]", index + 2))
-        .collect();
-    format!("unnest({}) AS given ({})", arrays.join(", "), names().join(", "))
+    let parameter = |(index, name): (usize, &str)| format!("${}::{name}[]", index + 2);
+    types.chain(["uuid"]).enumerate().map(parameter).collect()
+}
+
+/// The rows as a table named `given`; `$1` is the app.
+pub(super) fn given() -> String {
+    format!("unnest({}) AS given ({})", arrays().join(", "), names().join(", "))
 }
 
 /// The rows of one app.

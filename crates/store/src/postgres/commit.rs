@@ -2,9 +2,10 @@
 //!
 //! Each app is first locked in shared mode against changes ([`super::first_exchange`]), so commits
 //! do not wait for each other, but a publish waits for them, and they for it. Then the idempotency
-//! keys of the batch are looked up. The responses with a free key, or none, are stored, and a
-//! further statement takes their keys. If another commit took one of these keys in between, that
-//! statement fails on the primary key, and everything starts again; the lookup then finds the key.
+//! keys of the batch are looked up, or assumed to be free ([`plan`]). The responses with a free
+//! key, or none, are stored, and a further statement takes their keys. If another commit took one
+//! of these keys in between, that statement fails on the primary key, and everything starts again;
+//! the lookup then finds the key.
 //! On a distributed database all statements are per app and name it ([`super::by_app`]).
 //!
 //! Invitations of the responses are locked before keys are looked up, and completed once it is
@@ -69,7 +70,7 @@ pub(super) async fn responses(
     let mut tries = 0;
     loop {
         tries += 1;
-        match attempt(pool, &responses, if_busy).await {
+        match attempt(pool, &responses, if_busy, tries == 1).await {
             Err(Lost::Race) if tries < TRIES => {}
             // Whichever app it is about, the others need not suffer from it.
             Err(Lost::Race | Lost::Refused(_)) if if_busy == IfBusy::Skip => {
@@ -114,14 +115,16 @@ impl From<NotCommitted> for Lost {
     }
 }
 
+/// The first attempt may assume that keys are free, see [`plan`].
 async fn attempt(
     pool: &Arc<Pool>,
     responses: &Arc<Vec<NewResponse>>,
     if_busy: IfBusy,
+    is_first_attempt: bool,
 ) -> Result<Vec<Outcome>, Lost> {
     let transaction = Transaction::on(pool).await?;
     let CommitPlan { outcomes, to_store, links, way, statements, now } =
-        match plan(&transaction, responses, if_busy).await {
+        match plan(&transaction, responses, if_busy, is_first_attempt).await {
             Ok(plan) => plan,
             Err(error) => return Err(transaction.abort(error).await.into()),
         };
@@ -167,17 +170,23 @@ enum Ending {
     RollBack,
 }
 
+/// On a distributed database a lookup of keys is one more statement for each app, and nearly all
+/// keys are free. So the first attempt to store plain rows has none: if a key is in use, taking it
+/// fails, and the next attempt looks up.
 async fn plan(
     transaction: &Transaction,
     responses: &[NewResponse],
     if_busy: IfBusy,
+    is_first_attempt: bool,
 ) -> Result<CommitPlan, TransactionError> {
     let apps: BTreeSet<AppId> = responses.iter().map(|it| it.row.app_id).collect();
     let apps: Vec<AppId> = apps.into_iter().collect();
-    // If no invitation, respondent or limit must be found first, the copy starts in the first exchange.
+    // If no invitation, respondent or limit must be found first, the copy starts in the first
+    // exchange.
     let is_plain =
         |it: &NewResponse| it.claim.is_none() && it.invitation.is_none() && it.limits.is_empty();
-    let is_first = !transaction.is_spread() && responses.iter().all(is_plain);
+    let are_plain = responses.iter().all(is_plain);
+    let is_first = !transaction.is_spread() && are_plain;
     let (of_keys, keys) = keys_of(false, responses.iter());
     let with = match is_first {
         true => With::Copy { apps: &of_keys, keys: &keys },
@@ -185,13 +194,16 @@ async fn plan(
     };
     // Prepared before a copy starts: during it nothing else may be sent.
     let statements = Statements::prepare(transaction).await?;
-    let Begun { newest, found, copy, now } = begin(transaction, &apps, if_busy, with).await?;
+    let Begun { newest, found, copy, now, .. } = begin(transaction, &apps, if_busy, with).await?;
     let mut batch =
         Batch { rows: responses.iter().enumerate().collect(), newest, ..Batch::default() };
     let locked = batch.lock_invitations(transaction).await?;
     batch.room = closing::lock(transaction, batch.locked_rows()).await?;
+    // A row that is not stored needs the lookup: taking its key is not tried.
+    let takes_every_key = is_first_attempt && are_plain && batch.are_fresh();
     match is_first {
         true => batch.note_taken(&found)?,
+        false if takes_every_key => {}
         false => batch.look_up_keys(transaction).await?,
     }
     batch.claim(&locked);
@@ -272,6 +284,13 @@ impl<'a> Batch<'a> {
     fn locked_rows(&self) -> impl Iterator<Item = &'a NewResponse> {
         let rows = self.rows.iter().map(|(_, it)| *it);
         rows.filter(|it| self.newest.contains_key(&it.row.app_id))
+    }
+
+    /// Whether all rows of apps that are locked were judged at the newest public revision.
+    fn are_fresh(&self) -> bool {
+        let is_fresh =
+            |it: &NewResponse| self.newest.get(&it.row.app_id) == Some(&Some(it.public_revision));
+        self.locked_rows().all(is_fresh)
     }
 
     /// Locks the invitations of these rows; without any, which is usual, no query is sent.

@@ -2,8 +2,8 @@
 //!
 //! The server reads it without parsing, planning or an array per column, and puts many rows on a
 //! page at once. It cannot handle a conflict, which is no loss: keys are in a separate
-//! table. On a distributed database COPY opens a connection for every shard, so rows are
-//! inserted by a statement there ([`super::columns`]).
+//! table. Citus commits every COPY in two phases, so on a distributed database rows are inserted by
+//! a statement ([`super::columns`]).
 
 use bytes::{BufMut, Bytes, BytesMut};
 

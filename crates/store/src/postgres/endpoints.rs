@@ -189,7 +189,8 @@ async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Saved> 
              WHERE app_id = $1 AND endpoint_id = $2 AND delivery_id = ANY($3)";
         transaction.execute(sql, &[&app, &endpoint, &gone]).await?;
     }
-    // When the lease goes on, as given; otherwise with the next waiting delivery, if that is earlier.
+    // When the lease goes on, as given; otherwise with the next waiting delivery, if that is
+    // earlier.
     let sql = "UPDATE endpoints SET cursor = CASE WHEN cursor = $3 THEN $4 ELSE cursor END, \
          failing_since = $5, failures = $6, leased_by = $7, leased_until = $8::bigint, \
          due_at = CASE WHEN due_at <> $10 THEN due_at WHEN $8::bigint > 0 THEN $9 \

@@ -1,8 +1,8 @@
 //! The log of events: see [`crate::event`].
 //!
 //! Everything that writes to an app holds the lock of its queue until it has committed, shared or
-//! alone. So the horizon of an app is the present, or the start of the oldest transaction that holds
-//! or awaits its lock, less a margin. A transaction reads the time while it has the lock, and
+//! alone. So the horizon of an app is the present, or the start of the oldest transaction that
+//! holds or awaits its lock, less a margin. A transaction reads the time while it has the lock, and
 //! announces again what is older than the margin ([`crate::LATE`]): a reader that did not see the
 //! lock had an earlier horizon. Locks are released after a commit is visible, so a reader first
 //! reads the locks and then, in another statement, the rows.

@@ -1,12 +1,12 @@
 //! Drops whole months of responses that no app keeps any more.
 //!
 //! A month is dropped if every app with responses in it has a retention that ended after the month;
-//! until then, and if tables are distributed, responses expire row by row ([`super::expiry`]). First,
-//! one short transaction detaches the partition from the table, with the counts and the audit
-//! entries: its responses then exist for nobody. After that, without a lock on the table, their
-//! idempotency keys are freed, the filters of the skip index that were built from them are cleared,
-//! and the detached table is dropped. If this is interrupted, the next run finds the detached table
-//! by its name and finishes; two nodes may do this at once.
+//! until then, and if tables are distributed, responses expire row by row ([`super::expiry`]).
+//! First, one short transaction detaches the partition from the table, with the counts and the
+//! audit entries: its responses then exist for nobody. After that, without a lock on the table,
+//! their idempotency keys are freed, the filters of the skip index that were built from them are
+//! cleared, and the detached table is dropped. If this is interrupted, the next run finds the
+//! detached table by its name and finishes; two nodes may do this at once.
 
 use std::sync::Arc;
 

@@ -19,8 +19,8 @@ use tokio_postgres::{CopyInSink, Error, Statement};
 use uuid::Uuid;
 
 use super::announce::{ANNOUNCE, Announced, announced};
-use super::by_app::{AppColumn, ByApp, groups};
-use super::columns::{Columns, given, names};
+use super::by_app::{AppColumn, ByApp, groups, rows_of_one_app};
+use super::columns::{Columns, arrays, names};
 use super::failure::TransactionError;
 use super::pool::Lease;
 use super::transaction::{NotCommitted, Transaction};
@@ -30,10 +30,9 @@ use crate::{NewResponse, StoreError};
 
 pub(super) static STORE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "INSERT INTO responses (app_id, {}, counted) SELECT apps.app_id, given.*, true \
-         FROM apps, {} WHERE apps.app_id = $1",
+        "INSERT INTO responses (app_id, counted, {}) {}",
         names().join(", "),
-        given()
+        rows_of_one_app("$1::uuid, true", &arrays())
     )
 });
 pub(super) static COPY: LazyLock<String> = LazyLock::new(copy::statement);
@@ -94,13 +93,14 @@ impl FinalExchange {
         let rows = copy::of(self.to_store.iter().map(|&index| &self.responses[index]));
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
         // Each future sends its message when first polled, and they are polled from left to right.
-        let (copied, ended) = tokio::join!(
+        let (copied, taken, ended) = tokio::join!(
             biased;
             copy.as_mut().finish(),
+            self.take_keys(lease),
             self.finish(lease),
         );
         settled(copied, self.to_store.len())?;
-        ended
+        taken.and(ended)
     }
 
     /// The rows, as groups that one statement can take.
@@ -138,7 +138,8 @@ impl FinalExchange {
         groups.iter().map(of_group).collect()
     }
 
-    /// For a distributed database, see [`copy`].
+    /// For a distributed database, see [`copy`]. The keys come first: if one is in use, no row has
+    /// been written in vain.
     pub(super) async fn insert_and_commit(self, store: Statement, lease: &Lease) -> Ended {
         let mut columns = Vec::new();
         for rows in self.groups() {
@@ -149,46 +150,51 @@ impl FinalExchange {
         let params: Vec<_> = columns.iter().map(Columns::params).collect();
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
         // Each future sends its message when first polled, and they are polled from left to right.
-        let (stored, ended) = tokio::join!(
+        let (taken, stored, ended) = tokio::join!(
             biased;
+            self.take_keys(lease),
             in_order(stores.collect()),
             self.finish(lease),
         );
+        taken?;
         for (of_app, stored) in columns.iter().zip(stored) {
             settled(stored, of_app.len())?;
         }
         ended
     }
 
-    /// Takes the keys of the rows, sends what the rows add to the counts, clears the filters that
-    /// late rows fall into, announces those that readers may have passed, and sends COMMIT after it.
+    /// Takes the keys of the rows.
+    async fn take_keys(&self, lease: &Lease) -> Ended {
+        let keys = self.keys(&self.groups());
+        let params: Vec<_> = keys.iter().map(params_of).collect();
+        let statement = &self.statements.take_keys;
+        let taken = params.iter().map(|params| lease.execute(statement, params).boxed());
+        let taken = in_order(taken.collect()).await;
+        keys.iter().zip(taken).try_for_each(|((_, keys, _), taken)| settled(taken, keys.len()))
+    }
+
+    /// Sends what the rows add to the counts, clears the filters that late rows fall into,
+    /// announces those that readers may have passed, and sends COMMIT after it.
     async fn finish(&self, lease: &Lease) -> Ended {
-        let Statements { take_keys, count, unfill, announce, is_spread } = &self.statements;
-        let groups = self.groups();
-        let (keys, counted, late) = (self.keys(&groups), self.counted(&groups), self.late());
-        let key_params: Vec<_> = keys.iter().map(params_of).collect();
+        let Statements { count, unfill, announce, is_spread, .. } = &self.statements;
+        let (counted, late) = (self.counted(&self.groups()), self.late());
         let count_params: Vec<_> =
             counted.iter().map(|(apps, it)| it.params(apps.param())).collect();
         let late_params: Vec<_> = late.iter().map(params_of).collect();
         let rows = self.to_store.iter().map(|&index| &self.responses[index]);
         let late_rows = announced(*is_spread, rows, self.now);
         let announced_params: Vec<_> = late_rows.iter().map(Announced::params).collect();
-        let taken = key_params.iter().map(|params| lease.execute(take_keys, params).boxed());
         let counts = count_params.iter().map(|params| lease.execute(count, params).boxed());
         let unfilled = late_params.iter().map(|params| lease.execute(unfill, params).boxed());
         let announced =
             announced_params.iter().map(|params| lease.execute(announce, params).boxed());
-        let (taken, counts, unfilled, announced, committed) = tokio::join!(
+        let (counts, unfilled, announced, committed) = tokio::join!(
             biased;
-            in_order(taken.collect()),
             in_order(counts.collect()),
             in_order(unfilled.collect()),
             in_order(announced.collect()),
             lease.batch_execute("COMMIT")
         );
-        for ((_, keys, _), taken) in keys.iter().zip(taken) {
-            settled(taken, keys.len())?;
-        }
         for ((_, counted), counts) in counted.iter().zip(counts) {
             settled(counts, counted.len())?;
         }
@@ -241,7 +247,7 @@ fn settled(stored: Result<u64, Error>, sent: usize) -> Ended {
 }
 
 /// Sends all of these without waiting in between, in order, and waits for the answers.
-async fn in_order<T>(mut sent: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+pub(super) async fn in_order<T>(mut sent: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     // Each future sends its message when first polled.
     let mut ended: Vec<Option<T>> = Vec::with_capacity(sent.len());
     poll_fn(|context| {

@@ -6,31 +6,33 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use futures_util::FutureExt;
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::by_app::{AppColumn, ByApp};
 use super::codec::{Cells, ReadCells as _};
 use super::failure::TransactionError;
-use super::final_exchange::{COPY, Copying};
+use super::final_exchange::{COPY, Copying, in_order};
 use super::pool::Params;
 use super::transaction::{BEGIN, SET_AND_QUEUE, SET_AND_TRY, Transaction};
-use crate::{IfBusy, StoreError};
+use crate::{IfBusy, StoreError, StoreResult};
 
 /// Columns of [`SET_AND_QUEUE`] and [`SET_AND_TRY`] before the result of the lock.
 const SET_COLUMNS: usize = 4;
-/// For the apps after the first; see [`SET_AND_QUEUE`].
-const QUEUE: &str =
-    "SELECT pg_advisory_xact_lock_shared(number) FROM unnest($1::bigint[]) AS number";
 /// A separate statement after the lock, so that it sees what was committed while waiting for it.
 const READ: &str = "SELECT app_id, public_revision FROM apps WHERE app_id = ANY($1)";
 const READ_AND_LOCK: &str = "SELECT app_id, public_revision FROM apps WHERE app_id = $1 FOR SHARE";
+/// Without waiting.
+const READ_AND_TRY: &str =
+    "SELECT app_id, public_revision FROM apps WHERE app_id = $1 FOR SHARE SKIP LOCKED";
 
 /// The keys in use. The digest is absent if the response was deleted, or no longer has the content
-/// that was sent with the key. Both lookups are subqueries that the planner cannot join otherwise: a
-/// plan made while the tables are small would still read all keys of the app when they are large.
+/// that was sent with the key. Both lookups are subqueries that the planner cannot join otherwise:
+/// a plan made while the tables are small would still read all keys of the app when they are large.
 pub(super) static UNDER_KEYS: LazyLock<ByApp> = LazyLock::new(|| {
     let under = |given: &str, app: &str| {
         format!(
@@ -69,6 +71,8 @@ pub(super) enum With<'k> {
 pub(super) struct Begun {
     /// The public revision of each app that is locked; `None` if the app does not exist.
     pub(super) newest: HashMap<AppId, Option<u64>>,
+    /// Whether the queue of each app is locked, if that was tried without waiting.
+    locked: Vec<bool>,
     /// The keys that are in use.
     pub(super) found: Vec<Row>,
     pub(super) copy: Option<Copying>,
@@ -84,39 +88,35 @@ pub(super) async fn begin(
     if_busy: IfBusy,
     with: With<'_>,
 ) -> Result<Begun, TransactionError> {
+    let is_spread = transaction.is_spread();
     let timeout = transaction.lock_timeout();
-    let now = Timestamp::from_millis(0);
-    let newest = apps.iter().map(|app| (*app, None)).collect();
-    let mut begun = Begun { newest, found: Vec::new(), copy: None, now };
-    if transaction.is_spread() {
-        for (index, app) in apps.iter().enumerate() {
-            let (numbers, id) = (vec![queue_of(*app)], app.uuid());
-            let (lock, params): (_, Params<'_>) = match index {
-                0 => (SET_AND_QUEUE, &[&numbers, &timeout]),
-                _ => (QUEUE, &[&numbers]),
-            };
-            let sent = Sent { begins: index == 0, lock, read: READ_AND_LOCK, with: With::Nothing };
-            sent.exchange(transaction, params, &[&id], &mut begun).await?;
-        }
-        return Ok(begun);
-    }
     let ids: Vec<Uuid> = apps.iter().map(|app| app.uuid()).collect();
     let numbers: Vec<i64> = apps.iter().map(|app| queue_of(*app)).collect();
-    let lock = match if_busy {
-        IfBusy::Wait => SET_AND_QUEUE,
-        IfBusy::Skip => SET_AND_TRY,
+    let (lock, read_and_lock) = match if_busy {
+        IfBusy::Wait => (SET_AND_QUEUE, READ_AND_LOCK),
+        IfBusy::Skip => (SET_AND_TRY, READ_AND_TRY),
     };
-    let sent = Sent { begins: true, lock, read: READ, with };
-    let set = sent.exchange(transaction, &[&numbers, &timeout], &[&ids], &mut begun).await?;
-    if if_busy == IfBusy::Skip {
-        let set = set.as_ref().map(|row| Cells::after(row, SET_COLUMNS).take()).transpose()?;
-        let locked: Vec<bool> = set.unwrap_or_default();
-        if locked.len() != apps.len() {
-            let why = "a lock was not answered".to_owned();
-            return Err(StoreError::Corrupt(why).into());
-        }
-        for (app, _) in apps.iter().zip(locked).filter(|(_, is_locked)| !is_locked) {
+    let of_all: [&(dyn ToSql + Sync); 1] = [&ids];
+    let of_each: Vec<[&(dyn ToSql + Sync); 1]> = ids.iter().map(|id| [id as _]).collect();
+    let (read, reads) = match is_spread {
+        true => (read_and_lock, of_each.iter().map(|params| &params[..]).collect()),
+        false => (READ, vec![&of_all[..]]),
+    };
+    let sent = Sent { lock, lock_params: &[&numbers, &timeout], read, reads, with };
+    let mut begun = sent.exchange(transaction).await?;
+    let is_tried = if_busy == IfBusy::Skip;
+    if is_tried && begun.locked.len() != apps.len() {
+        let why = "a lock was not answered".to_owned();
+        return Err(StoreError::Corrupt(why).into());
+    }
+    for (index, app) in apps.iter().enumerate() {
+        // A row that could not be locked was not read.
+        let is_busy =
+            is_tried && (!begun.locked[index] || is_spread && !begun.newest.contains_key(app));
+        if is_busy {
             begun.newest.remove(app);
+        } else {
+            begun.newest.entry(*app).or_insert(None);
         }
     }
     Ok(begun)
@@ -133,23 +133,19 @@ pub(super) async fn lock_rows(
     Ok(())
 }
 
-/// The statements of one exchange.
+/// The statements of the exchange.
 struct Sent<'s> {
-    begins: bool,
     lock: &'s str,
+    lock_params: Params<'s>,
     read: &'s str,
+    /// The parameters of each read.
+    reads: Vec<Params<'s>>,
     with: With<'s>,
 }
 
 impl Sent<'_> {
-    /// Sends everything at once, and returns the row of the lock.
-    async fn exchange(
-        &self,
-        transaction: &Transaction,
-        lock_params: Params<'_>,
-        read_params: Params<'_>,
-        result: &mut Begun,
-    ) -> Result<Option<Row>, TransactionError> {
+    /// Sends everything at once.
+    async fn exchange(&self, transaction: &Transaction) -> Result<Begun, TransactionError> {
         let begin = transaction.prepare(BEGIN).await?;
         let lock = transaction.prepare(self.lock).await?;
         let read = transaction.prepare(self.read).await?;
@@ -158,17 +154,13 @@ impl Sent<'_> {
             // Prepared now, so that it is sent without delay below.
             transaction.prepare(&COPY).await?;
         }
+        let reads = self.reads.iter().map(|params| transaction.send(&read, params).boxed());
         // Each future sends its message when first polled, and they are polled from left to right.
         let (begun, locked, read, looked_up, copying) = tokio::join!(
             biased;
-            async {
-                match self.begins {
-                    true => transaction.send(&begin, &[]).await.map(drop),
-                    false => Ok(()),
-                }
-            },
-            transaction.send(&lock, lock_params),
-            transaction.send(&read, read_params),
+            transaction.send(&begin, &[]),
+            transaction.send(&lock, self.lock_params),
+            in_order(reads.collect()),
             async {
                 match self.with {
                     With::Copy { apps, keys } if !keys.is_empty() => {
@@ -185,21 +177,31 @@ impl Sent<'_> {
             }
         );
         let refused = copying.is_err();
+        let read: Result<Vec<_>, _> = read.into_iter().collect();
         let all = begun.and(locked).and_then(|locked| Ok((locked, read?, looked_up?, copying?)));
         // The first refusal wins; if the copy was refused too, the connection is out of step.
-        let (locked, read, looked_up, copying) =
+        let (locked, read, found, copying) =
             all.map_err(|error| if refused { error.out_of_step() } else { error })?;
-        for row in &read {
+        let mut newest = HashMap::new();
+        for row in read.iter().flatten() {
             let mut cells = Cells::of(row);
             let app = cells.id(AppId::from_uuid)?;
-            result.newest.insert(app, Some(cells.revision()?));
+            newest.insert(app, Some(cells.revision()?));
         }
-        result.found = looked_up;
-        result.copy = copying.map(Box::pin);
-        let locked = locked.into_iter().next();
-        if let (true, Some(row)) = (self.begins, &locked) {
-            result.now = Timestamp::from_millis(Cells::after(row, SET_COLUMNS + 1).take()?);
-        }
-        Ok(locked)
+        let (locked, now) = set(&locked, self.lock == SET_AND_TRY)?;
+        Ok(Begun { newest, locked, found, copy: copying.map(Box::pin), now })
     }
+}
+
+/// Reads the row of [`SET_AND_QUEUE`] or [`SET_AND_TRY`]: which locks were taken, if that was
+/// tried, and the server's current time.
+fn set(rows: &[Row], is_tried: bool) -> StoreResult<(Vec<bool>, Timestamp)> {
+    let Some(row) = rows.first() else {
+        return Err(StoreError::Corrupt("a lock was not answered".to_owned()));
+    };
+    let locked = match is_tried {
+        true => Cells::after(row, SET_COLUMNS).take()?,
+        false => Vec::new(),
+    };
+    Ok((locked, Timestamp::from_millis(Cells::after(row, SET_COLUMNS + 1).take()?)))
 }

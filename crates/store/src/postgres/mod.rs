@@ -145,9 +145,9 @@ impl PgStore {
         marks::remove_restoring(&self.pool).await
     }
 
-    /// Forgets the damage that was found in a database, because it was checked and is sound. Returns
-    /// false if damage was found again since the mark was read. Servers that are connected to it
-    /// still refuse submissions until they are restarted.
+    /// Forgets the damage that was found in a database, because it was checked and is sound.
+    /// Returns false if damage was found again since the mark was read. Servers that are connected
+    /// to it still refuse submissions until they are restarted.
     pub async fn forget_damage(
         url: &str,
         options: Options,

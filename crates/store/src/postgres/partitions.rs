@@ -2,8 +2,8 @@
 //!
 //! An id begins with its time, so a month is a range of ids, and the primary key needs no separate
 //! time. Creating a partition is best effort: if it fails, rows go into the default partition, and
-//! the next day tries again. A month with rows in the default partition stays there. Retention drops
-//! a month that no app keeps any more: [`super::expired_months`].
+//! the next day tries again. A month with rows in the default partition stays there. Retention
+//! drops a month that no app keeps any more: [`super::expired_months`].
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{Hook, HookError, Object, Pool as Inner, PoolError};
+use sluice_flow::id::AppId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
@@ -102,6 +103,11 @@ impl Pool {
         self.workers.is_some()
     }
 
+    /// The number of the worker that has an app, if tables are distributed with Citus.
+    pub(super) fn worker_of(&self, app: AppId) -> Option<u32> {
+        self.workers.as_ref()?.worker_of(app)
+    }
+
     /// Asks the workers of a distributed database whether they can store.
     pub(super) async fn check_workers(&self) -> StoreResult<()> {
         let Some(workers) = &self.workers else { return Ok(()) };
@@ -120,9 +126,8 @@ impl Pool {
     /// Asks the workers now. If there is no answer in time, what they answered last still counts.
     async fn ask(&self, workers: &Workers, deadline: Duration) {
         let Ok(mut lease) = self.lease().await else { return };
-        if let Ok(Ok(answers)) = timeout(deadline, citus::ask(&lease)).await {
+        if let Ok(Ok(())) = timeout(deadline, citus::ask(&lease, workers)).await {
             lease.settle(None);
-            workers.note(&answers);
         }
     }
 

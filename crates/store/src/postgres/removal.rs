@@ -1,8 +1,9 @@
 //! Removal on request: a single response, and a person who is erased.
 //!
 //! The idempotency key of a response that is removed this way stays used, without digest or
-//! content: its row in `idempotency` stays, and `used_keys` remembers it for retention. An erasure locks the app like a change does, so that no response is linked to a
-//! respondent who is being removed.
+//! content: its row in `idempotency` stays, and `used_keys` remembers it for retention. An erasure
+//! locks the app like a change does, so that no response is linked to a respondent who is being
+//! removed.
 //!
 //! The rows are gone with the COMMIT. Their bytes stay in the database files until the pages are
 //! reused or rewritten (`VACUUM FULL`), and in the write-ahead log until that is recycled.

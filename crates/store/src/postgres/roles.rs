@@ -45,6 +45,10 @@ impl IntakeStore for PgStore {
         Lanes { count: self.pool.options().lanes.max(1), by_app: self.pool.is_spread() }
     }
 
+    fn server_of(&self, app: AppId) -> Option<u32> {
+        self.pool.worker_of(app)
+    }
+
     fn disk_space(&self) -> Option<DiskSpace> {
         None
     }
@@ -155,6 +159,13 @@ impl AdminStore for PgStore {
 
     async fn find_actor_names(&self, actors: &[ActorId]) -> StoreResult<Vec<(ActorId, String)>> {
         instance::actor_names(&self.pool, actors).await
+    }
+
+    async fn find_flow_names(
+        &self,
+        flows: &[(AppId, FlowId)],
+    ) -> StoreResult<Vec<(FlowId, String)>> {
+        instance::flow_names(&self.pool, flows).await
     }
 }
 

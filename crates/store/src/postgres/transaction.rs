@@ -44,8 +44,8 @@ const BEGIN_AT_ONE_INSTANT: &str = concat!("BEGIN ISOLATION LEVEL REPEATABLE REA
 /// The same as two statements for callers that prepare them, so that the server need not parse them
 /// again.
 pub(super) const BEGIN: &str = begin!();
-/// The settings of a commit, its lock, and the server's current time. Lookups in the transaction use
-/// an index even if their plan was made when the tables were small. `$2` is
+/// The settings of a commit, its lock, and the server's current time. Lookups in the transaction
+/// use an index even if their plan was made when the tables were small. `$2` is
 /// [`Transaction::lock_timeout`].
 macro_rules! set_and {
     ($lock:literal) => {
@@ -57,8 +57,8 @@ macro_rules! set_and {
         )
     };
 }
-/// Fair against changes, see [`super::commit`]; `$1` are the numbers of the apps' queues, in the order
-/// in which all commits lock them.
+/// Fair against changes, see [`super::commit`]; `$1` are the numbers of the apps' queues, in the
+/// order in which all commits lock them.
 pub(super) const SET_AND_QUEUE: &str = set_and!(
     "(SELECT count(pg_advisory_xact_lock_shared(number)) FROM unnest($1::bigint[]) AS number)"
 );
@@ -113,8 +113,8 @@ impl Transaction {
         Ok(transaction)
     }
 
-    /// A setting of a session does not reach the workers of a cluster; SET LOCAL does: Citus sends it
-    /// to a worker with the BEGIN there.
+    /// A setting of a session does not reach the workers of a cluster; SET LOCAL does: Citus sends
+    /// it to a worker with the BEGIN there.
     async fn limit_lock_waits(&self) -> Result<(), TransactionError> {
         match self.pool.is_citus() {
             true => self.begin("SET LOCAL lock_timeout = '15s'").await,

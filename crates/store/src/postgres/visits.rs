@@ -1,7 +1,7 @@
 //! Counts of what visitors did: adds to them, reads them, imports them.
 //!
-//! Several nodes add to the same rows. All do it in the order of keys, so none waits for another that
-//! waits for it.
+//! Several nodes add to the same rows. All do it in the order of keys, so none waits for another
+//! that waits for it.
 
 use std::sync::{Arc, LazyLock};
 

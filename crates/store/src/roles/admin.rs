@@ -50,9 +50,9 @@ pub trait AdminStore: Send + Sync + 'static {
     /// A flow with its app's revisions, its current version and its draft, read at one instant.
     async fn find_flow(&self, flow: FlowId) -> StoreResult<Option<FlowState>>;
 
-    /// The app's flows that match the query, in order of creation or in reverse order. Their designs
-    /// are without pictures, which are not read. No two flows of an app have the same key: a change
-    /// that would make it so fails.
+    /// The app's flows that match the query, in order of creation or in reverse order. Their
+    /// designs are without pictures, which are not read. No two flows of an app have the same key:
+    /// a change that would make it so fails.
     async fn list_flows(&self, query: &FlowQuery) -> StoreResult<Vec<FlowState>>;
 
     /// The flow's published versions by descending number, starting below `before` if it is given.
@@ -85,4 +85,11 @@ pub trait AdminStore: Send + Sync + 'static {
     /// The names of these users and admin tokens, disabled and revoked ones included: each once, in
     /// no order; those that do not exist are absent.
     async fn find_actor_names(&self, actors: &[ActorId]) -> StoreResult<Vec<(ActorId, String)>>;
+
+    /// The names of these flows, archived ones included: each once, in no order; those that do not
+    /// exist in their app are absent.
+    async fn find_flow_names(
+        &self,
+        flows: &[(AppId, FlowId)],
+    ) -> StoreResult<Vec<(FlowId, String)>>;
 }

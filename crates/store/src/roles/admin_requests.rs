@@ -18,6 +18,7 @@ pub trait AdminRequestStore: Send + Sync + 'static {
     async fn admin_request_use(&self, holder: &str, now: Timestamp)
     -> StoreResult<AdminRequestUse>;
 
-    /// Removes up to `limit` requests that have expired at `now`, durably, and returns their number.
+    /// Removes up to `limit` requests that have expired at `now`, durably, and returns their
+    /// number.
     async fn expire_admin_requests(&self, now: Timestamp, limit: usize) -> StoreResult<usize>;
 }

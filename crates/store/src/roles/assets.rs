@@ -17,9 +17,9 @@ pub trait AssetStore: Send + Sync + 'static {
     async fn list_assets(&self, app: AppId) -> StoreResult<Vec<AssetInfo>>;
 
     /// The flows of an app that name one of these assets, archived ones included, ordered by id:
-    /// those whose design contains its id, and those with drafts and versions whose definition does,
-    /// ordered by id. Versions that are retired, or whose grace has ended by `now`, do not count. The
-    /// designs are without pictures. Reads all other definitions of the app.
+    /// those whose design contains its id, and those with drafts and versions whose definition
+    /// does, ordered by id. Versions that are retired, or whose grace has ended by `now`, do not
+    /// count. The designs are without pictures. Reads all other definitions of the app.
     async fn flows_naming(
         &self,
         app: AppId,

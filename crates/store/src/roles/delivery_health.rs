@@ -16,8 +16,8 @@ pub trait DeliveryHealthStore: Send + Sync + 'static {
         waiting_max: usize,
     ) -> StoreResult<Vec<EndpointHealth>>;
 
-    /// When the deliveries of an endpoint were last sent, and what became of them: of each state the
-    /// newest ones, up to this number.
+    /// When the deliveries of an endpoint were last sent, and what became of them: of each state
+    /// the newest ones, up to this number.
     async fn delivery_times(
         &self,
         app: AppId,

@@ -42,10 +42,10 @@ pub trait EventStore: Send + Sync + 'static {
     async fn find_events(&self, app: AppId, events: &[EventId]) -> StoreResult<Vec<EventRow>>;
 }
 
-/// Webhook endpoints and deliveries. [`AdminStore::apply`] changes them ([`EndpointWrite`]); workers
-/// report through [`Self::save_progress`], which moves no revision. The erasure of a person and the
-/// deletion of a response remove the replies about it from the deliveries, in their transaction, and
-/// count that ([`EndpointRow::removals`]).
+/// Webhook endpoints and deliveries. [`AdminStore::apply`] changes them ([`EndpointWrite`]);
+/// workers report through [`Self::save_progress`], which moves no revision. The erasure of a person
+/// and the deletion of a response remove the replies about it from the deliveries, in their
+/// transaction, and count that ([`EndpointRow::removals`]).
 #[async_trait]
 pub trait EndpointStore: Send + Sync + 'static {
     /// The endpoints of an app, in order of creation.
@@ -76,9 +76,9 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// releases it. The returned rows say since when they were due.
     async fn claim_endpoints(&self, claim: Claim) -> StoreResult<Vec<EndpointRow>>;
 
-    /// Writes what a worker did, durably and at once, and returns the endpoint as it is then. Writes
-    /// nothing if the worker no longer has this lease (not even if it has got another one since), or
-    /// if it has replies that an erasure or a deletion may concern ([`Saved`]).
+    /// Writes what a worker did, durably and at once, and returns the endpoint as it is then.
+    /// Writes nothing if the worker no longer has this lease (not even if it has got another one
+    /// since), or if it has replies that an erasure or a deletion may concern ([`Saved`]).
     async fn save_progress(&self, progress: Progress) -> StoreResult<Saved>;
 
     /// Makes these endpoints due at this time, unless they are disabled or due earlier. Returns

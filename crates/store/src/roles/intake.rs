@@ -53,7 +53,8 @@ impl Drop for Resume {
 pub struct Lanes {
     /// The number of commits that may run concurrently; 1 if the backend has a single writer.
     pub count: usize,
-    /// Whether a commit should contain responses of one app only.
+    /// Whether a commit should contain responses of one app only, or of apps of one server
+    /// ([`IntakeStore::server_of`]).
     pub by_app: bool,
 }
 
@@ -81,13 +82,13 @@ pub trait IntakeStore: Send + Sync + 'static {
     ///   `Uninvited`. Of several rows with the same invitation, in one call or in concurrent calls,
     ///   one is stored. A row that follows another one of the same call, which was then not stored,
     ///   may be `Stale`.
-    /// - A row with limits adds one to the counters of its flow in the same transaction. If a counter
-    ///   has reached its limit, or the flow has no counts, the row is not stored: `Full`. However
-    ///   many calls and processes store concurrently, no counter exceeds its limit, and none is
-    ///   refused while there is room. Rows without limits read and write nothing for this.
-    /// - With [`IfBusy::Skip`], rows of an app that is being changed may be `Busy`: nothing is known
-    ///   about them, and nothing of them is stored. So may all rows of a commit that failed because
-    ///   of some of them. A backend that never waits ignores it.
+    /// - A row with limits adds one to the counters of its flow in the same transaction. If a
+    ///   counter has reached its limit, or the flow has no counts, the row is not stored: `Full`.
+    ///   However many calls and processes store concurrently, no counter exceeds its limit, and
+    ///   none is refused while there is room. Rows without limits read and write nothing for this.
+    /// - With [`IfBusy::Skip`], rows of an app that is being changed may be `Busy`: nothing is
+    ///   known about them, and nothing of them is stored. So may all rows of a commit that failed
+    ///   because of some of them. A backend that never waits ignores it.
     /// - Refusing one row does not affect the others.
     /// - [`StoreError::Failed`]: no row is stored. [`StoreError::Unknown`] and
     ///   [`StoreError::InDoubt`]: the outcome is unknown; after `Unknown`, nothing more may be
@@ -109,6 +110,12 @@ pub trait IntakeStore: Send + Sync + 'static {
     }
 
     fn lanes(&self) -> Lanes;
+
+    /// The server that has an app, by a number, if there are several and it is known. It may have
+    /// another server by the time of the commit: one for apps of several servers only takes longer.
+    fn server_of(&self, _app: AppId) -> Option<u32> {
+        None
+    }
 
     /// Free space on the disk that this process writes to; `None` if another server does the
     /// writing.

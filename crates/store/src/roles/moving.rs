@@ -34,8 +34,8 @@ pub trait MovingStore: Send + Sync + 'static {
     /// Opens a view of everything that is stored now.
     ///
     /// What was acknowledged before this returned is in it, and what is written later is not,
-    /// however long the view stays open. On a database that is distributed over several servers, each
-    /// server has a separate instant.
+    /// however long the view stays open. On a database that is distributed over several servers,
+    /// each server has a separate instant.
     async fn open_view(&self) -> StoreResult<Box<dyn StoreView>>;
 
     /// Checks the pages and indexes of the database, and that rows of different tables belong

@@ -6,11 +6,13 @@ use sluice_flow::time::Timestamp;
 
 use crate::{StoreResult, TestCursor, TestResponseRow};
 
-/// Test responses: answers from the test link of a flow. They are stored once per form, with what was sent last; only the
-/// newest of a flow are kept, and no change to them moves a revision, a count or the feed.
+/// Test responses: answers from the test link of a flow. They are stored once per form, with what
+/// was sent last; only the newest of a flow are kept, and no change to them moves a revision, a
+/// count or the feed.
 #[async_trait]
 pub trait TestResponseStore: Send + Sync + 'static {
-    /// Up to `limit` test responses of a flow, newest first; those after the cursor, if there is one.
+    /// Up to `limit` test responses of a flow, newest first; those after the cursor, if there is
+    /// one.
     async fn list_test_responses(
         &self,
         app: AppId,

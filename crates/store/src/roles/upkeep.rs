@@ -18,8 +18,8 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// apps and ids.
     async fn list_erasing(&self, limit: usize) -> StoreResult<Vec<RespondentRow>>;
 
-    /// The current time of the store's own clock; absent if the store has none, because it is used by
-    /// one machine only.
+    /// The current time of the store's own clock; absent if the store has none, because it is used
+    /// by one machine only.
     async fn time(&self) -> StoreResult<Option<Timestamp>>;
 
     /// The apps that limit how long they keep data, in the order of their ids, and whether each may
@@ -60,15 +60,15 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// - A call reads at most `limit` rows: skipping costs no more than removing, and nothing else
     ///   waits longer than that takes.
     /// - A call that removes anything writes the audit entry in the same transaction.
-    /// - If the app has another retention by now than the one given, a call does nothing and reports
-    ///   that.
+    /// - If the app has another retention by now than the one given, a call does nothing and
+    ///   reports that.
     /// - If another process is working on the same app, a call may do nothing and report that. A
     ///   row that is being written may be left for the next run.
     async fn expire(&self, expiry: Expiry) -> StoreResult<Expired>;
 
-    /// Builds the next part of the skip index, for the next flow after this cursor, durably: filters
-    /// over blocks of responses that were received well before `now`. Call it with the cursor that
-    /// it returns, until it returns none, and start again after a while.
+    /// Builds the next part of the skip index, for the next flow after this cursor, durably:
+    /// filters over blocks of responses that were received well before `now`. Call it with the
+    /// cursor that it returns, until it returns none, and start again after a while.
     ///
     /// - Only flows with something to build are visited, however many flows there are. Responses
     ///   are considered when [`Self::compact_counts`] has folded or scanned them.
@@ -110,8 +110,8 @@ pub trait UpkeepStore: Send + Sync + 'static {
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.
     async fn check(&self) -> StoreResult<()>;
 
-    /// Whether the files that this process writes to are still those that it opened. Cheap enough to
-    /// be called every second. If not, nothing may be acknowledged any more:
+    /// Whether the files that this process writes to are still those that it opened. Cheap enough
+    /// to be called every second. If not, nothing may be acknowledged any more:
     /// [`StoreError::Unknown`]. A backend whose database is on a server has none.
     async fn check_files(&self) -> StoreResult<()> {
         Ok(())

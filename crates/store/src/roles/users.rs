@@ -10,8 +10,9 @@ use crate::{LinkRow, Page, SavedViewRow, SecretHash, SessionRow, StoreResult, Us
 /// Users of the console: accounts, password links, sessions and saved views.
 #[async_trait]
 pub trait UserStore: Send + Sync + 'static {
-    /// The number of changes to users, grants, links and saved views: the revision of [`At::People`]. Read it
-    /// before the rows that a decision depends on, to detect later changes to them.
+    /// The number of changes to users, grants, links and saved views: the revision of
+    /// [`At::People`]. Read it before the rows that a decision depends on, to detect later changes
+    /// to them.
     async fn people_revision(&self) -> StoreResult<u64>;
 
     /// A user with their grants, disabled or not.

@@ -1,5 +1,5 @@
-//! The file beside a database that remembers that damage was found in it. Not in the database, which
-//! may lose what is written to it.
+//! The file beside a database that remembers that damage was found in it. Not in the database,
+//! which may lose what is written to it.
 //!
 //! The writer thread writes and reads it, after each of its jobs and once a second. So a failed
 //! attempt is repeated, and other processes see it soon.
@@ -33,8 +33,8 @@ impl DamageFile {
         waiting.get_or_insert_with(|| what.to_owned());
     }
 
-    /// Writes what waits, durably. What is remembered already is kept, with a new time: a check that
-    /// began before then does not remove it.
+    /// Writes what waits, durably. What is remembered already is kept, with a new time: a check
+    /// that began before then does not remove it.
     pub(super) fn write(&self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(what) = &*waiting else { return };

@@ -182,7 +182,8 @@ fn save(connection: &Connection, progress: &Progress) -> Result<(Saved, Finish),
     for gone in &progress.dropped {
         connection.prepare_cached(sql)?.execute(params![ids.0, ids.1, bytes!(gone)])?;
     }
-    // When the lease goes on, as given; otherwise with the next waiting delivery, if that is earlier.
+    // When the lease goes on, as given; otherwise with the next waiting delivery, if that is
+    // earlier.
     let sql = "UPDATE endpoints SET cursor = CASE WHEN cursor = ?3 THEN ?4 ELSE cursor END, \
          failing_since = ?5, failures = ?6, leased_by = ?7, leased_until = ?8, \
          due_at = CASE WHEN due_at <> ?10 THEN due_at WHEN ?8 > 0 THEN ?9 \

@@ -1,8 +1,8 @@
 //! The write-ahead log: when it is written back into the database, and how long it may become.
 //!
 //! A reader with an open transaction, such as a shell beside the server, keeps the log from being
-//! reset: every commit makes it longer, and every read slower. Its length is reported, and at a limit
-//! submissions are refused until the reader has ended.
+//! reset: every commit makes it longer, and every read slower. Its length is reported, and at a
+//! limit submissions are refused until the reader has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -16,7 +16,8 @@ use crate::{StoreError, StoreResult};
 
 /// Pages in the log at which a checkpoint writes it back into the database: 16 MiB.
 const CHECKPOINT_PAGES: i32 = 4_000;
-/// The same while the disk is slow: 128 MiB. A checkpoint makes submissions wait for two more syncs.
+/// The same while the disk is slow: 128 MiB. A checkpoint makes submissions wait for two more
+/// syncs.
 const SLOW_CHECKPOINT_PAGES: i32 = 32_768;
 /// A write that takes this long is slow.
 const SLOW_WRITE: Duration = Duration::from_millis(250);

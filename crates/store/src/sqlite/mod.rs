@@ -2,9 +2,10 @@
 //!
 //! Reading order: [`OpenError`] (what can go wrong at startup), `connection` (the settings that
 //! durability depends on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (its writes), `files`, `marker` and `damage_file` (files that are taken away or damaged), `response_keys` and `version_numbers` (the integers in a response's row),
-//! `import_records` (records of another database), `read/`. Several processes may have the same file
-//! open: SQLite's locks serialise them, and each sees the changes of the others in the change feed.
+//! (its writes), `files`, `marker` and `damage_file` (files that are taken away or damaged),
+//! `response_keys` and `version_numbers` (the integers in a response's row), `import_records`
+//! (records of another database), `read/`. Several processes may have the same file open: SQLite's
+//! locks serialise them, and each sees the changes of the others in the change feed.
 //!
 //! Deliberately absent: any retry of a failed write. A failure is reported; an unknown outcome
 //! stops the writer.
@@ -33,6 +34,7 @@ mod log;
 mod log_gate;
 mod mails;
 mod marker;
+mod moving;
 mod open;
 mod open_error;
 mod page_check;
@@ -82,8 +84,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database, creating and migrating it if needed, and leaves a marker beside it. Blocks
-    /// briefly, or up to `busy_timeout` if another process holds the lock.
+    /// Opens the database, creating and migrating it if needed, and leaves a marker beside it.
+    /// Blocks briefly, or up to `busy_timeout` if another process holds the lock.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let connection = open::open(path, &options)?;
         let marker = marker::Marker::put(path).map_err(|source| OpenError::Folder {
@@ -119,15 +121,10 @@ impl SqliteStore {
         Ok(Self { writer: writer::Writer::closed(), readers, reserve, damage, gate })
     }
 
-    /// Forgets the damage that was found in a database, because it was checked and is sound. Returns
-    /// false if damage was found again since the mark was read. A server that has the database open
-    /// still refuses submissions until it is restarted.
+    /// Forgets the damage that was found in a database, because it was checked and is sound.
+    /// Returns false if damage was found again since the mark was read. A server that has the
+    /// database open still refuses submissions until it is restarted.
     pub fn forget_damage(path: &Path, mark: &DamageMark) -> std::io::Result<bool> {
         damage_file::remove(path, mark)
-    }
-
-    /// The version of the SQLite inside this binary.
-    pub fn sqlite_version() -> &'static str {
-        rusqlite::version()
     }
 }

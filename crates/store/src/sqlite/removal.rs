@@ -27,7 +27,8 @@ use crate::{
     RespondentRow, ResponseRow, UsedKeyRow,
 };
 
-/// Replaces a response; with the parameters of [`response_row::bind`], of which the first is its key.
+/// Replaces a response; with the parameters of [`response_row::bind`], of which the first is its
+/// key.
 static REWRITE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<_> =
         rewritten_columns().map(|(index, name)| format!("{name} = ?{}", index + 1)).collect();

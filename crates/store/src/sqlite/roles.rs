@@ -1,7 +1,5 @@
 //! The roles of the store; each method delegates to the module with its SQL.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
@@ -10,10 +8,8 @@ use sluice_flow::invitation::Invitee;
 use sluice_flow::respondent::Known;
 use sluice_flow::time::{Day, Timestamp};
 
-use super::read::{apps, export, flows, instance, respondents, responses};
-use super::{
-    SqliteStore, commit, counts, expiry, invitations, page_check, people, recount, skip_index, view,
-};
+use super::read::{apps, flows, instance, respondents, responses};
+use super::{SqliteStore, commit, counts, expiry, invitations, people, recount, skip_index};
 use crate::counting::DAMAGED_DAYS_MAX;
 use crate::listing::Scan;
 use crate::{
@@ -21,12 +17,11 @@ use crate::{
     CompactionCursor, ConsentRow, CountStore, CountsQuery, Damage, DayTotal, Digest, DiskSpace,
     ErasedPart, Erasure, Expired, ExpiredMonth, Expiry, FeedPosition, FlowCounts, FlowQuery,
     FlowState, IdempotencyKey, IdentityKeyRow, IfBusy, IntakeStore, InvitationCounts,
-    InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, MovingStore, NewResponse, Page,
-    PageCheck, Record, RecordCursor, RecordPage, Respondent, RespondentRow, RespondentStore,
-    ResponseCount, ResponsePage, ResponseQuery, ResponseRow, ResponseStore, RetainingApp,
-    SavedViewRow, SecretHash, SessionRow, SkipIndexCursor, SkipIndexPart, StoreError, StoreResult,
-    StoreView, TokenHash, TokenRow, UpkeepStore, User, UserKey, UserStore, VersionRow,
-    VersionState,
+    InvitationQuery, InvitationRow, KeyRow, Lanes, LinkRow, NewResponse, Page, Respondent,
+    RespondentRow, RespondentStore, ResponseCount, ResponsePage, ResponseQuery, ResponseRow,
+    ResponseStore, RetainingApp, SavedViewRow, SecretHash, SessionRow, SkipIndexCursor,
+    SkipIndexPart, StoreError, StoreResult, TokenHash, TokenRow, UpkeepStore, User, UserKey,
+    UserStore, VersionRow, VersionState,
 };
 
 #[async_trait]
@@ -154,6 +149,14 @@ impl AdminStore for SqliteStore {
     async fn find_actor_names(&self, actors: &[ActorId]) -> StoreResult<Vec<(ActorId, String)>> {
         let wanted = actors.to_vec();
         self.readers.read(move |it| instance::actor_names(it, wanted)).await
+    }
+
+    async fn find_flow_names(
+        &self,
+        flows: &[(AppId, FlowId)],
+    ) -> StoreResult<Vec<(FlowId, String)>> {
+        let wanted = flows.to_vec();
+        self.readers.read(move |it| instance::flow_names(it, wanted)).await
     }
 }
 
@@ -465,35 +468,5 @@ impl UpkeepStore for SqliteStore {
         // The last connection to close writes the log back, so the writer's must be last.
         self.readers.close().await;
         self.writer.close().await;
-    }
-}
-
-#[async_trait]
-impl MovingStore for SqliteStore {
-    async fn export_records(
-        &self,
-        after: Option<&RecordCursor>,
-        limit: usize,
-    ) -> StoreResult<Vec<Record>> {
-        let after = after.cloned();
-        self.readers.read(move |it| export::page(it, after.as_ref(), limit)).await
-    }
-
-    async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage> {
-        let after = after.clone();
-        self.readers.read(move |it| export::read_table(it, &after, limit)).await
-    }
-
-    async fn import_records(&self, records: Vec<Record>) -> StoreResult<()> {
-        self.writer.import_records(records).await
-    }
-
-    async fn open_view(&self) -> StoreResult<Box<dyn StoreView>> {
-        let connection = self.readers.connect().await?;
-        Ok(Box::new(view::View::open(connection, Arc::clone(&self.damage)).await?))
-    }
-
-    async fn check_pages(&self) -> StoreResult<PageCheck> {
-        self.readers.read(page_check::check_pages).await
     }
 }

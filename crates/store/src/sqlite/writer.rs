@@ -2,8 +2,8 @@
 //!
 //! SQLite allows one writer at a time anyway; a dedicated thread turns waiting for it into a
 //! bounded queue instead of lock contention. Each job is answered after its own sync; commits and
-//! other jobs take turns. After an unknown outcome the thread never writes again: later jobs fail because the
-//! store is closed, and only a restart, which recovers the log, helps.
+//! other jobs take turns. After an unknown outcome the thread never writes again: later jobs fail
+//! because the store is closed, and only a restart, which recovers the log, helps.
 
 mod checkpoint;
 mod health;

@@ -1,5 +1,5 @@
-//! Rows of different tables that must belong together: idempotency keys and consents of responses. A
-//! row that is missing or changed is found, on both stores.
+//! Rows of different tables that must belong together: idempotency keys and consents of responses.
+//! A row that is missing or changed is found, on both stores.
 
 use crate::support;
 

@@ -21,6 +21,7 @@ mod postgres_log;
 mod postgres_partitions;
 mod postgres_plans;
 mod postgres_probe;
+mod postgres_promises;
 mod postgres_refused;
 mod postgres_start;
 mod sqlite;

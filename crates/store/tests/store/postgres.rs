@@ -1,4 +1,4 @@
-//! PostgreSQL keeps every promise of the trait, and those specific to a server: an unsuitable
+//! The promises that are specific to a server (`postgres_promises` has the others): an unsuitable
 //! server is refused; it may go down and come back; several nodes share it; nothing is acknowledged
 //! that it did not confirm.
 
@@ -12,9 +12,7 @@ use sluice_flow::id::{ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{ConnectError, Options, PgStore};
 use sluice_store::roles::*;
-use sluice_store::{
-    At, Change, FeedPosition, NewResponse, Outcome, Store, StoreError, Write, conformance,
-};
+use sluice_store::{At, Change, FeedPosition, NewResponse, Outcome, StoreError, Write};
 use support::rows::{app_row, key, now, response};
 use support::{Cluster, USER};
 
@@ -24,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const STARTS: usize = 3;
 
 /// A server on a separate port.
-fn start() -> Cluster {
+pub(crate) fn start() -> Cluster {
     for _ in 1..STARTS {
         let cluster = Cluster::new(&[]);
         if std::panic::catch_unwind(|| cluster.control(&["start"])).is_ok() {
@@ -35,7 +33,7 @@ fn start() -> Cluster {
 }
 
 /// Polls until there is a result, up to a deadline.
-async fn until<T>(what: &str, mut check: impl AsyncFnMut() -> Option<T>) -> T {
+pub(crate) async fn until<T>(what: &str, mut check: impl AsyncFnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = check().await {
@@ -50,7 +48,7 @@ async fn ready(store: &PgStore) {
     until("the store is ready", async || store.check().await.ok()).await;
 }
 
-async fn open(cluster: &Cluster, database: &str) -> PgStore {
+pub(crate) async fn open(cluster: &Cluster, database: &str) -> PgStore {
     PgStore::connect(&cluster.url(database), Options::default()).await.unwrap()
 }
 
@@ -62,25 +60,6 @@ async fn refused(url: &str) -> ConnectError {
 async fn put_app(store: &PgStore) {
     let rows = vec![Write::App(app_row())];
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
-}
-
-async fn keeps_every_promise(options: Options) {
-    let cluster = start();
-    conformance::run_all(async || {
-        let url = cluster.socket_url(&cluster.database().await);
-        Arc::new(PgStore::connect(&url, options.clone()).await.unwrap()) as Arc<dyn Store>
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn postgres_keeps_every_promise_of_the_trait() {
-    keeps_every_promise(Options::default()).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn postgres_keeps_every_promise_in_distributed_mode() {
-    keeps_every_promise(Options { distributed: true, ..Options::default() }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

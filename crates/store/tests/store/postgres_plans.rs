@@ -154,7 +154,8 @@ async fn the_current_version_is_found_by_index_beside_many_others() {
     let database = cluster.database().await;
     let store = with_flow(&cluster, &database).await;
     store.close().await;
-    // The last version but one is current in the first half of the flows; no version is in the rest.
+    // The last version but one is current in the first half of the flows; no version is in the
+    // rest.
     let publish = format!(
         "INSERT INTO flows (app_id, flow_id, kind, name, created_at) SELECT app_id, \
          ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'survey', 'F', 1 \

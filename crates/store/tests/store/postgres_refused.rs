@@ -85,8 +85,20 @@ async fn skip(store: &PgStore, sent: &[NewResponse]) -> Vec<Outcome> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_of_several_apps_does_not_wait_for_one_that_is_being_changed() {
     let cluster = Cluster::start(&[]);
+    let bits = app_row().app_id.uuid().as_u128();
+    let number = ((bits >> 64) as u64 ^ bits as u64).cast_signed();
+    let queue = format!("SELECT pg_advisory_xact_lock({number})");
+    let row = format!("SELECT FROM apps WHERE app_id = '{}' FOR UPDATE", app_row().app_id.uuid());
+    // A change locks both. On a distributed database each of them alone must be enough.
+    for (distributed, lock) in [(false, &queue), (true, &queue), (true, &row)] {
+        skips_the_changed(&cluster, distributed, lock).await;
+    }
+}
+
+async fn skips_the_changed(cluster: &Cluster, distributed: bool, lock: &str) {
     let database = cluster.database().await;
-    let store = PgStore::connect(&cluster.url(&database), Options::default()).await.unwrap();
+    let options = Options { distributed, ..Options::default() };
+    let store = PgStore::connect(&cluster.url(&database), options).await.unwrap();
     let (changed, other) = (app_row().app_id, AppId::from_uuid(uuid::Uuid::from_u128(7)));
     let rows = vec![Write::App(app_row()), Write::App(AppRow { app_id: other, ..app_row() })];
     store.apply(At::Instance, Change::new(|| rows)).await.unwrap();
@@ -97,10 +109,7 @@ async fn a_commit_of_several_apps_does_not_wait_for_one_that_is_being_changed() 
     };
     let sent = [of_app(1, changed), of_app(2, other), of_app(3, changed), of_app(4, other)];
     let holder = cluster.client(&database).await;
-    let bits = changed.uuid().as_u128();
-    let number = ((bits >> 64) as u64 ^ bits as u64).cast_signed();
-    let change = format!("BEGIN; SELECT pg_advisory_xact_lock({number})");
-    holder.batch_execute(&change).await.unwrap();
+    holder.batch_execute(&format!("BEGIN; {lock}")).await.unwrap();
     let (busy, stored) = (Outcome::Busy, Outcome::Stored);
     assert_eq!(skip(&store, &sent).await, [busy, stored, busy, stored]);
     assert_eq!(skip(&store, &sent[..1]).await, [busy], "also if it is the only app");

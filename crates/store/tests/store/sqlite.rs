@@ -93,7 +93,7 @@ async fn sqlite_keeps_every_promise_of_the_trait() {
 
 #[test]
 fn the_bundled_sqlite_is_new_enough() {
-    let version = SqliteStore::sqlite_version();
+    let version = rusqlite::version();
     let numbers: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
     assert!(numbers >= vec![3, 51, 3], "{version}");
 }

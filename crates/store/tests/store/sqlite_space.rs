@@ -1,4 +1,5 @@
-//! The size of the database file and of its log: neither grows without limit, and both shrink again.
+//! The size of the database file and of its log: neither grows without limit, and both shrink
+//! again.
 
 use crate::support;
 

@@ -142,6 +142,8 @@ struct Control {
     delay: AtomicU64,
     /// Even: open. Every cut and every repair adds one.
     cuts: AtomicU64,
+    /// How many packets prepared a two-phase commit.
+    prepared: AtomicU64,
 }
 
 impl Control {
@@ -173,6 +175,11 @@ impl Proxy {
         self.control.delay.store(delay.as_millis().try_into().unwrap(), Ordering::SeqCst);
     }
 
+    /// The two-phase commits so far in which the worker takes part.
+    pub(crate) fn prepared(&self) -> u64 {
+        self.control.prepared.load(Ordering::SeqCst)
+    }
+
     /// Ends all connections and refuses new ones, as if the worker were down.
     pub(crate) fn cut(&self) {
         assert!(!self.control.is_cut());
@@ -192,8 +199,11 @@ async fn pass_on(client: TcpStream, server: TcpStream, control: Arc<Control>) {
     let requests = async {
         let mut packet = vec![0; 65536];
         while let Ok(bytes @ 1..) = from_client.read(&mut packet).await {
-            let text = b"COMMIT PREPARED";
-            if packet[..bytes].windows(text.len()).any(|part| part == text) {
+            let has = |text: &[u8]| packet[..bytes].windows(text.len()).any(|part| part == text);
+            if has(b"PREPARE TRANSACTION") {
+                control.prepared.fetch_add(1, Ordering::SeqCst);
+            }
+            if has(b"COMMIT PREPARED") {
                 let delay = control.delay.load(Ordering::SeqCst);
                 tokio::time::sleep(Duration::from_millis(delay)).await;
             }

@@ -5,6 +5,7 @@
 //! Other code needs to know no more than [`super::pool::Pool::is_spread`].
 
 mod layout;
+mod shards;
 mod workers;
 
 use std::time::Duration;
@@ -30,9 +31,9 @@ pub(super) async fn find(
     if !placed? {
         return Ok(None);
     }
-    let answers = connect::answered(deadline, workers::ask(client)).await?.map_err(unanswered)?;
     let workers = Workers::default();
-    workers.note(&answers);
+    let asked = workers::ask(client, &workers);
+    connect::answered(deadline, asked).await?.map_err(unanswered)?;
     Ok(Some(workers))
 }
 

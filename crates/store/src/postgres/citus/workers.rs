@@ -1,17 +1,20 @@
-//! The workers: whether each keeps what it acknowledges, and what is still being written on them.
+//! The workers: whether each keeps what it acknowledges, which apps it has, and what is still being
+//! written on them.
 //!
 //! A COMMIT of responses is the COMMIT of one worker, so durability depends on the settings of the
 //! worker's session, which the settings of our sessions do not reach. Every worker is asked at
 //! start, whenever a connection is opened, and periodically. While one of them has a weak setting,
 //! all commits are refused: which worker a commit goes to is not known here.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use sluice_flow::id::AppId;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Error};
 
 use super::super::failure::RedactedError;
+use super::shards::Shards;
 use crate::{StoreError, StoreResult};
 
 /// How often the workers are asked.
@@ -20,7 +23,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 const INTERVAL_AWAY: Duration = Duration::from_secs(1);
 
 /// The answer of one worker.
-pub(in super::super) struct Answer {
+struct Answer {
     /// Host and port.
     worker: String,
     /// Its `synchronous_commit`; `None` if it could not be asked.
@@ -45,9 +48,14 @@ impl std::fmt::Display for WeakWorker {
     }
 }
 
-/// What the workers answered last.
+/// What is known about the workers.
 #[derive(Debug, Default)]
-pub(in super::super) struct Workers(Mutex<LastAnswers>);
+pub(in super::super) struct Workers {
+    last: Mutex<LastAnswers>,
+    shards: RwLock<Shards>,
+}
+
+/// What they answered last.
 
 #[derive(Debug, Default)]
 struct LastAnswers {
@@ -58,6 +66,11 @@ struct LastAnswers {
 }
 
 impl Workers {
+    /// The number of the worker that has an app; `None` if it is not known.
+    pub(in super::super) fn worker_of(&self, app: AppId) -> Option<u32> {
+        self.shards.read().unwrap_or_else(PoisonError::into_inner).worker_of(app)
+    }
+
     /// The worker because of which commits are refused.
     pub(in super::super) fn weak(&self) -> Option<WeakWorker> {
         self.lock().weak.clone()
@@ -73,8 +86,12 @@ impl Workers {
         }
     }
 
+    fn place(&self, shards: Shards) {
+        *self.shards.write().unwrap_or_else(PoisonError::into_inner) = shards;
+    }
+
     /// Remembers the answers, and logs what has changed.
-    pub(in super::super) fn note(&self, answers: &[Answer]) {
+    fn note(&self, answers: &[Answer]) {
         let away = answers.iter().filter(|it| it.found.is_none()).map(|it| it.worker.clone());
         let away: Vec<String> = away.collect();
         let mut last = self.lock();
@@ -107,7 +124,7 @@ impl Workers {
     }
 
     fn lock(&self) -> MutexGuard<'_, LastAnswers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,8 +136,15 @@ fn weak_of(answers: &[Answer]) -> Option<WeakWorker> {
     })
 }
 
+/// Asks every worker for its settings, and the coordinator for their shards.
+pub(in super::super) async fn ask(client: &Client, workers: &Workers) -> Result<(), Error> {
+    workers.place(Shards::read(client).await?);
+    workers.note(&settings(client).await?);
+    Ok(())
+}
+
 /// Asks every worker in a session like those that commit there: same user, same database.
-pub(in super::super) async fn ask(client: &Client) -> Result<Vec<Answer>, Error> {
+async fn settings(client: &Client) -> Result<Vec<Answer>, Error> {
     let sql = "SELECT nodename || ':' || nodeport, success, result FROM \
          run_command_on_workers('SELECT current_setting(''synchronous_commit'')') ORDER BY 1";
     let rows = client.query(sql, &[]).await?;
@@ -149,13 +173,10 @@ pub(in super::super) async fn set_up(
     );
     let asked = async {
         client.batch_execute(&settings).await?;
-        ask(client).await
+        ask(client, workers).await
     };
     match timeout(deadline * 2, asked).await {
-        Ok(Ok(answers)) => {
-            workers.note(&answers);
-            Ok(())
-        }
+        Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(RedactedError::new(&error).to_string()),
         Err(_) => Err("the coordinator did not answer in time".to_owned()),
     }
@@ -170,8 +191,8 @@ const OPEN_HERE: &str = "SELECT (extract(epoch FROM least( \
      * 1000)::bigint - 60000";
 
 /// Reads a time, in milliseconds, before the oldest transaction began that may still write anywhere
-/// in the cluster. A session of the coordinator has no transaction id if it writes on a worker only,
-/// so the workers are asked too. NULL if there is no such transaction; 0 if a worker does not
+/// in the cluster. A session of the coordinator has no transaction id if it writes on a worker
+/// only, so the workers are asked too. NULL if there is no such transaction; 0 if a worker does not
 /// answer.
 pub(in super::super) fn open_since() -> String {
     format!(

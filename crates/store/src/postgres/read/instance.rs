@@ -1,6 +1,6 @@
 //! Data of the whole instance: tokens, the audit log, the change feed.
 
-use sluice_flow::id::{AppId, AuditId, TokenId, UserId};
+use sluice_flow::id::{AppId, AuditId, FlowId, TokenId, UserId};
 use uuid::Uuid;
 
 use super::super::codec::{self, AUDIT, Cells, ReadCells as _, TOKEN};
@@ -85,6 +85,24 @@ fn actor_name(cells: &mut Cells) -> StoreResult<(ActorId, String)> {
         false => ActorId::Token(cells.id(TokenId::from_uuid)?),
     };
     Ok((actor, cells.take()?))
+}
+
+pub(in super::super) async fn flow_names(
+    pool: &Pool,
+    flows: &[(AppId, FlowId)],
+) -> StoreResult<Vec<(FlowId, String)>> {
+    let (apps, ids): (Vec<Uuid>, Vec<Uuid>) =
+        flows.iter().map(|(app, flow)| (app.uuid(), flow.uuid())).unzip();
+    // The ids of the apps lead to their shards.
+    let sql =
+        "SELECT app_id, flow_id, name FROM flows WHERE app_id = ANY($1) AND flow_id = ANY($2)";
+    let found = pool.many(sql, &[&apps, &ids], flow_name).await?;
+    let wanted = found.into_iter().filter(|(app, flow, _)| flows.contains(&(*app, *flow)));
+    Ok(wanted.map(|(_, flow, name)| (flow, name)).collect())
+}
+
+fn flow_name(cells: &mut Cells) -> StoreResult<(AppId, FlowId, String)> {
+    Ok((cells.id(AppId::from_uuid)?, cells.id(FlowId::from_uuid)?, cells.take()?))
 }
 
 /// The position and the apps in one statement, so that both are of one instant. Only what the

@@ -15,12 +15,12 @@ pub(super) fn limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
 
-/// The responses of the flow `$2` of the app `$1` with ids from `$3` to `$4`, for statements that sort
-/// by [`BY_ID`] or its reverse.
+/// The responses of the flow `$2` of the app `$1` with ids from `$3` to `$4`, for statements that
+/// sort by [`BY_ID`] or its reverse.
 ///
-/// Rows are compared as a whole, so that the server can only use the primary key. With
-/// `flow_id = $2` it may prefer the index by id, if it assumes that the flow is a large one, and then
-/// reads the responses of all flows to find those of a small one. The id is compared again to select
+/// Rows are compared as a whole, so that the server can only use the primary key. With `flow_id =
+/// $2` it may prefer the index by id, if it assumes that the flow is a large one, and then reads
+/// the responses of all flows to find those of a small one. The id is compared again to select
 /// partitions.
 pub(super) const IN_SPAN: &str = "app_id = $1 AND (flow_id, response_id) >= ($2, $3) \
      AND (flow_id, response_id) <= ($2, $4) AND response_id BETWEEN $3 AND $4";

@@ -1,8 +1,9 @@
 //! Responses: by id, and by flow with a filter.
 //!
-//! A list scans the primary key of the partitions in its range of ids, and stops at its limit. A filter can skip many rows before it finds a match; that scan is cut into slices, each a
-//! separate statement well within its deadline. The server drops rows that cannot pass, by cheap
-//! tests; the remaining rows are judged here.
+//! A list scans the primary key of the partitions in its range of ids, and stops at its limit. A
+//! filter can skip many rows before it finds a match; that scan is cut into slices, each a separate
+//! statement well within its deadline. The server drops rows that cannot pass, by cheap tests; the
+//! remaining rows are judged here.
 
 use std::sync::LazyLock;
 

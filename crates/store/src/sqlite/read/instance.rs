@@ -1,7 +1,7 @@
 //! Data of the whole instance: tokens, the audit log, the change feed.
 
 use rusqlite::{Connection, Result, params};
-use sluice_flow::id::{AppId, AuditId};
+use sluice_flow::id::{AppId, AuditId, FlowId};
 
 use super::super::codec::{self, AUDIT, ReadCells as _, TOKEN, bytes};
 use super::{limit, many, one};
@@ -74,6 +74,22 @@ pub(in super::super) fn actor_names(
             ActorId::Token(id) => ("SELECT name FROM tokens WHERE token_id = ?1", bytes!(id)),
         };
         names.extend(one(&instant, sql, [id], |cells| cells.take())?.map(|name| (actor, name)));
+    }
+    Ok(names)
+}
+
+pub(in super::super) fn flow_names(
+    connection: &Connection,
+    mut flows: Vec<(AppId, FlowId)>,
+) -> Result<Vec<(FlowId, String)>> {
+    flows.sort_unstable();
+    flows.dedup();
+    let instant = connection.unchecked_transaction()?;
+    let mut names = Vec::new();
+    for (app, flow) in flows {
+        let sql = "SELECT name FROM flows WHERE flow_id = ?1 AND app_id = ?2";
+        let name = one(&instant, sql, [bytes!(flow), bytes!(app)], |cells| cells.take())?;
+        names.extend(name.map(|name| (flow, name)));
     }
     Ok(names)
 }

@@ -1,8 +1,8 @@
 //! Responses: by id, and by flow with a filter.
 //!
-//! A list scans the index by flow, whose entries are in id order. A filter can skip many rows before
-//! it finds a match, so the scan is cut into slices, each a separate read, and the log can be reset
-//! in between.
+//! A list scans the index by flow, whose entries are in id order. A filter can skip many rows
+//! before it finds a match, so the scan is cut into slices, each a separate read, and the log can
+//! be reset in between.
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Params, Result, Row};

@@ -72,8 +72,8 @@ impl Thread {
         Ok(())
     }
 
-    /// Refuses submissions while free disk space is below the reserve, or the log at its limit. Costs
-    /// one system call per batch.
+    /// Refuses submissions while free disk space is below the reserve, or the log at its limit.
+    /// Costs one system call per batch.
     pub(super) fn must_have_room(&mut self) -> StoreResult<()> {
         if !self.stopped {
             if self.log.is_overdue() {

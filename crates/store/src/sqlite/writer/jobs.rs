@@ -1,5 +1,5 @@
-//! The order of the writer's jobs. While a commit waits, at most one other job comes before it: each
-//! takes a sync or more, and a submission must not wait for all of them on a slow disk. Nor do
+//! The order of the writer's jobs. While a commit waits, at most one other job comes before it:
+//! each takes a sync or more, and a submission must not wait for all of them on a slow disk. Nor do
 //! commits that follow one another hold up the others.
 
 use std::collections::VecDeque;
@@ -34,8 +34,8 @@ impl Jobs {
         !self.turns.commits.is_empty()
     }
 
-    /// The next job is a commit, if one waits; but at most one more than otherwise, since a checkpoint
-    /// may follow every commit.
+    /// The next job is a commit, if one waits; but at most one more than otherwise, since a
+    /// checkpoint may follow every commit.
     pub(super) fn commit_first(&mut self) {
         if !std::mem::replace(&mut self.turns.was_favoured, true) {
             self.turns.was_commit = false;
