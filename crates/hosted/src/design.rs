@@ -36,14 +36,16 @@ impl<'f> Frame<'f> {
         if is_author { own.or(given) } else { given.or(own) }
     }
 
-    pub(super) fn button_texts(&self) -> ButtonTexts<'f> {
+    /// A form sends answers; a message is only confirmed.
+    pub(super) fn button_texts(&self, asks: bool) -> ButtonTexts<'f> {
         let form = &self.words.form;
+        let send = if asks { form.send } else { form.ok };
         let text =
             |field, default| self.branding().and_then(|it| it.design.own(field)).unwrap_or(default);
         ButtonTexts {
             next: text(DesignField::NextText, form.next),
             back: text(DesignField::BackText, form.back),
-            send: text(DesignField::SendText, form.send),
+            send: text(DesignField::SendText, send),
         }
     }
 
@@ -78,8 +80,8 @@ impl<'f> Frame<'f> {
         self.address_of(logo).unwrap_or_else(|| "data:,".to_owned())
     }
 
-    /// The hash of a logo is in its name, so that it can be cached permanently. A previewed flow may
-    /// have no published page, so there the logo is in the page.
+    /// The hash of a logo is in its name, so that it can be cached permanently. A previewed flow
+    /// may have no published page, so there the logo is in the page.
     fn address_of(&self, logo: Option<&Logo>) -> Option<String> {
         let logo = logo?;
         if self.preview.is_some() {

@@ -1,5 +1,5 @@
-//! Serves uploaded images at `/a/{assetId}`. An image never changes under its id, so browsers may keep
-//! it for a year.
+//! Serves uploaded images at `/a/{assetId}`. An image never changes under its id, so browsers may
+//! keep it for a year.
 
 use std::sync::Arc;
 

@@ -1,19 +1,21 @@
 //! Hosted flows: `/f/{flowId}`, a page where respondents answer a flow, with or without JavaScript.
 //!
 //! A page is one form of one version. GET shows it and writes nothing, since mail scanners follow
-//! links; POST handles one step or submits the form. Reading order: [`visit`] (the request and its
-//! flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (the fields that were sent,
-//! and the next step), [`texts`] (an author's texts), [`post`] (handling a sent form), [`states`] (every page except the form),
-//! [`page`] (the frame and the policy around all of it), [`visits`] (what is counted of them). Deliberately absent: cookies, a session,
-//! any other origin, and a second format for the script: it sends the same form and gets the same
-//! page.
+//! links; POST handles one step or submits the form. Reading order: [`page_request`] (the request
+//! and its flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (the fields that
+//! were sent, and the next step), [`texts`] (an author's texts), [`post`] (handling a sent form),
+//! [`states`] (every page except the form), [`page`] (the frame and the policy around all of it),
+//! [`visits`] (what is counted of them). Deliberately absent: cookies, a session, any other origin,
+//! and a second format for the script: it sends the same form and gets the same page.
 
 mod assets;
 mod design;
 mod form;
 mod images;
+mod limited;
 mod linkage;
 mod page;
+mod page_request;
 mod parameters;
 mod parsed_form;
 mod post;
@@ -27,7 +29,6 @@ mod test_mode;
 mod texts;
 mod unsubscribe;
 mod view;
-mod visit;
 mod visits;
 mod words;
 
@@ -54,13 +55,13 @@ use self::assets::{EMBED, EMBED_NAME, SCRIPT};
 use self::form::Form;
 use self::linkage::Linkage;
 use self::page::Frame;
+use self::page_request::{PageRefused, PageRequest, UNREAD};
 use self::parameters::Parameters;
 use self::reply::Kind;
 use self::states::{ReachedEnding, StoredConfirmation};
 use self::steps::Step;
 use self::texts::FlowTexts;
 use self::view::{Extent, FormView};
-use self::visit::{UNREAD, Visit, VisitRefused};
 use self::words::Words;
 
 /// The route templates.
@@ -87,6 +88,8 @@ impl Default for HostedOptions {
     }
 }
 
+/// The largest report that an invitation was opened, in bytes: it has one id.
+const OPENED_BYTES_MAX: usize = 1024;
 /// A non-ASCII byte is sent as `%XX`.
 const FORM_BYTES_PER_BYTE: usize = 3;
 
@@ -150,32 +153,37 @@ pub fn failed(_: Failure) -> Response {
     Frame { words, language, parameters, request: &request, flow, preview, public_path }.failed()
 }
 
-fn head_of(request: Request) -> Parts {
-    request.into_parts().0
+/// Where a request comes from, and its head.
+fn head_of(request: Request) -> (Option<IpAddr>, Parts) {
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+    (peer, request.into_parts().0)
 }
 
 /// The form.
 async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
-    let engine = &hosted.engine;
-    let mut visit = match Visit::resolve(engine, head_of(request)).await {
-        Ok(visit) => visit,
+    let (peer, head) = head_of(request);
+    if let Err(limited) = hosted.admit(peer, &head.headers) {
+        return limited::page(&head.headers, &limited);
+    }
+    let mut page_request = match PageRequest::resolve(&hosted.engine, head).await {
+        Ok(page_request) => page_request,
         Err(barred) => return barred.page(),
     };
-    if let Some(response) = visit.closed_page() {
+    if let Some(response) = page_request.closed_page() {
         return response;
     }
-    let invitation = match visit.find_invitation().await {
+    let invitation = match page_request.find_invitation().await {
         Ok(invitation) => invitation,
         Err(error) => {
             store_down(&error, UNREAD);
-            return visit.bare_frame().failed();
+            return page_request.bare_frame().failed();
         }
     };
-    let Some(definition) = Visit::definition(&visit.flow.current) else {
-        return visit.bare_frame().missing();
+    let Some(definition) = PageRequest::definition(&page_request.flow.current) else {
+        return page_request.bare_frame().missing();
     };
-    let wording = visit.wording(definition);
-    let frame = visit.frame(&wording);
+    let wording = page_request.wording(definition);
+    let frame = page_request.frame(&wording);
     if let Some(over) = invitation.and_then(|state| frame.invitation(state)) {
         return over;
     }
@@ -183,21 +191,21 @@ async fn show(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let step = Step::first(definition, &answers);
     let view = FormView {
         frame,
-        version: &visit.flow.current,
+        version: &page_request.flow.current,
         wording,
         form: &form,
         answers: &answers,
         step,
         page: step.questions(definition, &answers),
-        extent: if visit.is_scripted { Extent::All } else { Extent::First },
-        key: visit.flow.new_form_key(),
-        referrer: visit.referrer(),
+        extent: if page_request.is_scripted { Extent::All } else { Extent::First },
+        key: page_request.flow.new_form_key(),
+        referrer: page_request.referrer(),
         errors: BTreeMap::new(),
         notice: None,
-        opened: invitation.and_then(|_| opened_address(&visit)),
-        visits: visits::address(&visit),
+        opened: invitation.and_then(|_| opened_address(&page_request)),
+        visits: visits::address(&page_request),
         furthest: None,
-        asks_to_link: visit.asks_to_link(definition),
+        asks_to_link: page_request.asks_to_link(definition),
     };
     view.page(Kind::Shown)
 }
@@ -210,35 +218,41 @@ async fn answer(State(hosted): State<Arc<Hosted>>, request: Request) -> Response
 
 /// The ending. The browser is redirected here after storing, so that a reload sends nothing.
 async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
-    let head = head_of(request);
+    let (peer, head) = head_of(request);
+    if let Err(limited) = hosted.admit(peer, &head.headers) {
+        return limited::page(&head.headers, &limited);
+    }
     let query = head.uri.query().unwrap_or_default().to_owned();
     let linkage = Linkage::in_address(&query);
-    let visit = match Visit::resolve(&hosted.engine, head).await {
-        Ok(visit) => visit,
-        Err(VisitRefused::Page(response)) => return response,
+    let page_request = match PageRequest::resolve(&hosted.engine, head).await {
+        Ok(page_request) => page_request,
+        Err(PageRefused::Page(response)) => return response,
         // The message is true in any case, and reveals nothing of the flow.
-        Err(VisitRefused::Token(visit, _)) => {
-            return visit
+        Err(PageRefused::Token(page_request, _)) => {
+            return page_request
                 .bare_frame()
                 .stored(None, StoredConfirmation { linkage, ..StoredConfirmation::default() });
         }
     };
     let version = query::first(Some(&query), "version").unwrap_or_default();
-    let version = match visit.flow.version(&version).await {
+    let version = match page_request.flow.version(&version).await {
         Ok(version) => version,
         Err(error) => {
             store_down(&error, UNREAD);
             None
         }
     };
-    let wording = version.as_ref().and_then(Visit::definition).map(|it| visit.wording(it));
-    let frame = wording.as_ref().map_or_else(|| visit.bare_frame(), |wording| visit.frame(wording));
+    let wording =
+        version.as_ref().and_then(PageRequest::definition).map(|it| page_request.wording(it));
+    let frame = wording
+        .as_ref()
+        .map_or_else(|| page_request.bare_frame(), |wording| page_request.frame(wording));
     let version = version.as_ref().map(HostedVersion::id);
     // Which ending it was is in the address, but no answer: texts show what they say without one.
     let answers = TextMap::default();
     let id = query::first(Some(&query), "ending").unwrap_or_default();
     let reached = wording.map(|wording| ReachedEnding {
-        texts: FlowTexts::new(wording, frame.words, &visit.parameters, &answers),
+        texts: FlowTexts::new(wording, frame.words, &page_request.parameters, &answers),
         named: wording.definition().endings().iter().find(|ending| ending.id == id),
     });
     frame.stored(reached, StoredConfirmation { version, linkage, ..StoredConfirmation::default() })
@@ -247,16 +261,24 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
 /// Records that an invitation was opened, as reported by the script. The reply does not reveal
 /// whether the invitation exists.
 async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
     let (head, body) = request.into_parts();
-    let visit = match Visit::resolve(&hosted.engine, head).await {
-        Ok(visit) => visit,
+    let sender = match hosted.admit(peer, &head.headers) {
+        Ok(sender) => sender,
+        Err(limited) => return limited::page(&head.headers, &limited),
+    };
+    let page_request = match PageRequest::resolve(&hosted.engine, head).await {
+        Ok(page_request) => page_request,
         Err(barred) => return barred.page(),
     };
-    let form = body::read(&visit.headers, body, &hosted.limits).await.unwrap_or_default();
+    let body_bytes_max = hosted.limits.body_bytes_max.min(OPENED_BYTES_MAX);
+    let limits = Limits { body_bytes_max, ..hosted.limits };
+    let form =
+        body::read_from(sender, &page_request.headers, body, &limits).await.unwrap_or_default();
     let form = Form::parse(&String::from_utf8_lossy(&form));
-    let assignment = form.get("flowAssignmentId").or(visit.parameters.assignment.as_deref());
+    let assignment = form.get("flowAssignmentId").or(page_request.parameters.assignment.as_deref());
     if let Some(assignment) = assignment
-        && let Err(error) = visit.flow.mark_opened(assignment).await
+        && let Err(error) = page_request.flow.mark_opened(assignment).await
     {
         store_down(&error, UNREAD);
     }
@@ -265,10 +287,9 @@ async fn opened(State(hosted): State<Arc<Hosted>>, request: Request) -> Response
 
 /// The image of a page without script.
 async fn seen(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
-    let head = head_of(request);
+    let (peer, head) = head_of(request);
     match counted_visit(&hosted, peer, head.clone()).await {
-        Ok(visit) => visits::shown_without_script(&visit, &head).await,
+        Ok(page_request) => visits::shown_without_script(&page_request, &head).await,
         Err(refused) => refused,
     }
 }
@@ -278,31 +299,31 @@ async fn visited(State(hosted): State<Arc<Hosted>>, request: Request) -> Respons
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
     let (head, body) = request.into_parts();
     match counted_visit(&hosted, peer, head).await {
-        Ok(visit) => {
-            let sender = hosted.addresses.sender(peer, &visit.headers);
-            visits::report(&hosted, &visit, sender, body).await
+        Ok(page_request) => {
+            let sender = hosted.addresses.sender(peer, &page_request.headers);
+            visits::report(&hosted, &page_request, sender, body).await
         }
         Err(refused) => refused,
     }
 }
 
-/// A visit that may be counted now, within the limits of other public calls.
+/// A request whose visit may be counted now, within the limits of other public calls.
 async fn counted_visit(
     hosted: &Hosted,
     peer: Option<IpAddr>,
     head: Parts,
-) -> Result<Visit, Response> {
+) -> Result<PageRequest, Response> {
     let limited = |limited| sluice_http::reply::Refusal::RateLimited(limited).reply();
     let (engine, addresses) = (&hosted.engine, &hosted.addresses);
     addresses.admit_read(engine, peer, &head.headers).map_err(limited)?;
-    let visit = Visit::resolve(engine, head).await.map_err(VisitRefused::page)?;
-    engine.admit_calls(visit.flow.app(), 1).map_err(limited)?;
-    Ok(visit)
+    let page_request = PageRequest::resolve(engine, head).await.map_err(PageRefused::page)?;
+    engine.admit_calls(page_request.flow.app(), 1).map_err(limited)?;
+    Ok(page_request)
 }
 
 async fn script(request: Request) -> Response {
     const TYPE: &str = "text/javascript; charset=utf-8";
-    let head = head_of(request);
+    let (_, head) = head_of(request);
     match head.uri.path().rsplit('/').next() {
         Some(name) if name == SCRIPT.name => {
             sluice_http::reply::file(TYPE, &SCRIPT.served, &head.headers)
@@ -316,7 +337,7 @@ async fn script(request: Request) -> Response {
 
 /// A logo of the flow or its app. It reveals no question, and browsers request it without a token.
 async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
-    let head = head_of(request);
+    let (_, head) = head_of(request);
     let mut parts = head.uri.path().split('/').skip(2);
     let (flow, file) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let found = hosted.engine.hosted(flow).await;
@@ -338,17 +359,17 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
 
 /// The address of the ending of a stored response.
 fn done_address(
-    visit: &Visit,
+    page_request: &PageRequest,
     version: FlowVersionId,
     linkage: Linkage,
     ending: Option<&NamedEnding>,
 ) -> String {
-    let mut address = format!("/f/{}/done?version={version}", visit.flow.flow_id);
+    let mut address = format!("/f/{}/done?version={version}", page_request.flow.flow_id);
     address.push_str(linkage.parameters());
     if let Some(ending) = ending {
         address.push_str(&format!("&ending={}", ending.id));
     }
-    for (name, value) in query::pairs(&visit.parameters.query) {
+    for (name, value) in query::pairs(&page_request.parameters.query) {
         if matches!(&*name, "embed" | "theme" | "context.locale") {
             let value =
                 percent_encoding::utf8_percent_encode(&value, percent_encoding::NON_ALPHANUMERIC);
@@ -359,9 +380,9 @@ fn done_address(
 }
 
 /// The address where the script reports that an invitation was opened.
-fn opened_address(visit: &Visit) -> Option<String> {
-    let assignment = visit.parameters.assignment.as_deref()?;
+fn opened_address(page_request: &PageRequest) -> Option<String> {
+    let assignment = page_request.parameters.assignment.as_deref()?;
     let assignment =
         percent_encoding::utf8_percent_encode(assignment, percent_encoding::NON_ALPHANUMERIC);
-    Some(format!("/f/{}/opened?flowAssignmentId={assignment}", visit.flow.flow_id))
+    Some(format!("/f/{}/opened?flowAssignmentId={assignment}", page_request.flow.flow_id))
 }

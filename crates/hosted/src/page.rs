@@ -178,8 +178,8 @@ impl Frame<'_> {
     }
 
     /// The content security policy: only what the page consists of. In some browsers `form-action`
-    /// also applies to a redirect after the form, so it includes the origins that the flow redirects
-    /// to.
+    /// also applies to a redirect after the form, so it includes the origins that the flow
+    /// redirects to.
     fn policy(&self, design: Option<&str>, data: &PageData<'_>) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
         if self.has_images(data) {

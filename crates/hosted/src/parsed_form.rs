@@ -9,11 +9,11 @@ use sluice_flow::issue::Issue;
 use sluice_flow::submission::TextMap;
 
 use super::form::Form;
+use super::page_request::PageRequest;
 use super::rules;
 use super::states::ReachedEnding;
 use super::steps::Step;
 use super::texts::FlowTexts;
-use super::visit::Visit;
 use super::words::Words;
 
 /// A form interpreted with the questions of a version.
@@ -25,9 +25,13 @@ pub(super) struct ParsedForm<'r> {
 }
 
 impl<'r> ParsedForm<'r> {
-    pub(super) fn new(visit: &Visit, version: &'r HostedVersion, form: &'r Form) -> Option<Self> {
-        let definition = Visit::definition(version)?;
-        let wording = visit.wording(definition);
+    pub(super) fn new(
+        page_request: &PageRequest,
+        version: &'r HostedVersion,
+        form: &'r Form,
+    ) -> Option<Self> {
+        let definition = PageRequest::definition(version)?;
+        let wording = page_request.wording(definition);
         let answers = definition.reached(form.answers(definition, wording.locale()));
         Some(Self { version, wording, form, answers })
     }
@@ -41,15 +45,15 @@ impl<'r> ParsedForm<'r> {
     }
 
     /// The ending that the answers lead to.
-    pub(super) fn ending<'e>(&'e self, visit: &'e Visit) -> ReachedEnding<'e> {
+    pub(super) fn ending<'e>(&'e self, page_request: &'e PageRequest) -> ReachedEnding<'e> {
         let words = Words::for_language(self.wording.locale());
-        let texts = FlowTexts::new(self.wording, words, &visit.parameters, &self.answers);
+        let texts = FlowTexts::new(self.wording, words, &page_request.parameters, &self.answers);
         ReachedEnding { texts, named: self.definition().route(&self.answers).ending() }
     }
 
     /// The title of the flow, without placeholders.
-    pub(super) fn title(&self, visit: &Visit) -> String {
-        self.ending(visit).texts.plain(self.wording.title())
+    pub(super) fn title(&self, page_request: &PageRequest) -> String {
+        self.ending(page_request).texts.plain(self.wording.title())
     }
 
     /// The error messages, by question.

@@ -14,24 +14,24 @@ use http::header::USER_AGENT;
 use http::request::Parts;
 use sluice_engine::idempotency::IdempotencyKey;
 use sluice_engine::intake::Accepted;
-use sluice_engine::{HostedVersion, Receipt, SubmitError, TestedFlow};
+use sluice_engine::{HostedVersion, Limited, Receipt, SubmitError, TestedFlow};
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::issue::{Code, Issue};
 use sluice_flow::judge::{self, judge_question};
 use sluice_flow::submission::{Admission, Context, Page, Submission, TextMap};
-use sluice_http::body::{self, BodyError};
 use sluice_http::rate::Sender;
 use sluice_http::reply::see_other;
 use sluice_http::store_down;
 
 use super::form::{Form, FormAction};
+use super::limited::{self, ReadForm};
 use super::linkage::Linkage;
+use super::page_request::{PageRequest, UNREAD, text};
 use super::parsed_form::ParsedForm;
 use super::reply::Kind;
 use super::states::StoredConfirmation;
 use super::steps::Step;
 use super::view::{Extent, FormView};
-use super::visit::{UNREAD, Visit, text};
 use super::visits::Onward;
 use super::{Hosted, visits};
 
@@ -45,30 +45,36 @@ pub(super) async fn answer(
     body: Body,
     peer: Option<IpAddr>,
 ) -> Response {
-    let mut visit = match Visit::resolve(&hosted.engine, head).await {
-        Ok(visit) => visit,
+    let sender = match hosted.admit(peer, &head.headers) {
+        Ok(sender) => sender,
+        Err(limited) => return limited::page(&head.headers, &limited),
+    };
+    let mut page_request = match PageRequest::resolve(&hosted.engine, head).await {
+        Ok(page_request) => page_request,
         Err(barred) => return barred.page(),
     };
-    let (form, bytes) = match read_form(hosted, &visit, body).await {
+    let ReadForm { form, limited } = match hosted.read_form(&page_request, sender, body).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
     let version = form.get("version").unwrap_or_default();
-    let version = match visit.flow.version(version).await {
+    let version = match page_request.flow.version(version).await {
         Ok(version) => version,
         Err(error) => {
             store_down(&error, UNREAD);
-            return visit.bare_frame().failed();
+            return page_request.bare_frame().failed();
         }
     };
-    if let Err(error) = visit.find_invitee(version.as_ref()).await {
+    if let Err(error) = page_request.find_invitee(version.as_ref()).await {
         store_down(&error, UNREAD);
-        return visit.bare_frame().failed();
+        return page_request.bare_frame().failed();
     }
-    let address = hosted.proxies.client(peer, &visit.headers);
-    let sender = hosted.addresses.sender(peer, &visit.headers);
-    let visit = &visit;
-    let sent = SentForm { hosted, visit, form: &form, bytes, address, sender, tested: None };
+    let address = hosted.proxies.client(peer, &page_request.headers);
+    let page_request = &page_request;
+    let sent = SentForm { hosted, page_request, form: &form, address, tested: None };
+    if let Some(limited) = limited {
+        return sent.limited(version.as_ref().unwrap_or(&page_request.flow.current), limited);
+    }
     match (version, form.action()) {
         (Some(version), FormAction::Send) => sent.send(&version).await,
         (Some(version), action) if version.is_accepting(hosted.engine.now()) => {
@@ -79,15 +85,13 @@ pub(super) async fn answer(
 }
 
 /// Handles a form that an author sent from a preview: judged like any other, but not stored.
-pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Response {
-    let (form, bytes) = match read_form(hosted, visit, body).await {
-        Ok(read) => read,
+pub(super) async fn preview(hosted: &Hosted, page_request: &PageRequest, body: Body) -> Response {
+    let form = match hosted.read_form(page_request, Sender::UNLIMITED, body).await {
+        Ok(read) => read.form,
         Err(refused) => return refused,
     };
-    let sender = Sender::UNLIMITED;
-    let (address, tested) = (None, None);
-    let sent = SentForm { hosted, visit, form: &form, bytes, address, sender, tested };
-    let version = &visit.flow.current;
+    let sent = SentForm { hosted, page_request, form: &form, address: None, tested: None };
+    let version = &page_request.flow.current;
     match form.action() {
         FormAction::Send => sent.validate(version),
         action => sent.step(version, action).await,
@@ -97,43 +101,33 @@ pub(super) async fn preview(hosted: &Hosted, visit: &Visit, body: Body) -> Respo
 /// Handles a form that was sent from a test link.
 pub(super) async fn test(
     hosted: &Hosted,
-    visit: &Visit,
+    page_request: &PageRequest,
     tested: &TestedFlow,
     body: Body,
-    peer: Option<IpAddr>,
+    (peer, sender): (Option<IpAddr>, Sender),
 ) -> Response {
-    let (form, bytes) = match read_form(hosted, visit, body).await {
+    let ReadForm { form, limited } = match hosted.read_form(page_request, sender, body).await {
         Ok(read) => read,
         Err(refused) => return refused,
     };
-    let address = hosted.proxies.client(peer, &visit.headers);
-    let sender = hosted.addresses.sender(peer, &visit.headers);
+    let address = hosted.proxies.client(peer, &page_request.headers);
     let tested = Some(tested);
-    let sent = SentForm { hosted, visit, form: &form, bytes, address, sender, tested };
-    match form.action() {
-        FormAction::Send => sent.send(&visit.flow.current).await,
-        action => sent.step(&visit.flow.current, action).await,
+    let sent = SentForm { hosted, page_request, form: &form, address, tested };
+    if let Some(limited) = limited {
+        return sent.limited(&page_request.flow.current, limited);
     }
-}
-
-/// The fields of a form, and the size of its body; or the page for a body that cannot be read.
-async fn read_form(hosted: &Hosted, visit: &Visit, body: Body) -> Result<(Form, u64), Response> {
-    match body::read(&visit.headers, body, &hosted.form_limits()).await {
-        Ok(body) => Ok((Form::parse(&String::from_utf8_lossy(&body)), body.len() as u64)),
-        Err(BodyError::TooLarge) => Err(visit.bare_frame().too_large()),
-        Err(_) => Err(visit.bare_frame().failed()),
+    match form.action() {
+        FormAction::Send => sent.send(&page_request.flow.current).await,
+        action => sent.step(&page_request.flow.current, action).await,
     }
 }
 
 /// A form that was sent, and what is needed to answer it.
 struct SentForm<'s> {
     hosted: &'s Hosted,
-    visit: &'s Visit,
+    page_request: &'s PageRequest,
     form: &'s Form,
-    /// The size of the body.
-    bytes: u64,
     address: Option<IpAddr>,
-    sender: Sender,
     /// Set if the form belongs to a test link: its answers are stored as a test.
     tested: Option<&'s TestedFlow>,
 }
@@ -141,8 +135,8 @@ struct SentForm<'s> {
 impl SentForm<'_> {
     /// Next or previous step.
     async fn step(&self, version: &HostedVersion, action: FormAction) -> Response {
-        let Some(reading) = ParsedForm::new(self.visit, version, self.form) else {
-            return self.visit.bare_frame().missing();
+        let Some(reading) = ParsedForm::new(self.page_request, version, self.form) else {
+            return self.page_request.bare_frame().missing();
         };
         let (definition, step) = (reading.definition(), reading.step());
         if action == FormAction::Back {
@@ -169,8 +163,8 @@ impl SentForm<'_> {
     /// A respondent who continues has opened the invitation; fetching the page alone does not
     /// count.
     async fn record_opened(&self) {
-        if let Some(assignment) = &self.visit.parameters.assignment
-            && let Err(error) = self.visit.flow.mark_opened(assignment).await
+        if let Some(assignment) = &self.page_request.parameters.assignment
+            && let Err(error) = self.page_request.flow.mark_opened(assignment).await
         {
             store_down(&error, UNREAD);
         }
@@ -178,8 +172,8 @@ impl SentForm<'_> {
 
     /// Submits the form.
     async fn send(&self, version: &HostedVersion) -> Response {
-        let Some(reading) = ParsedForm::new(self.visit, version, self.form) else {
-            return self.visit.bare_frame().missing();
+        let Some(reading) = ParsedForm::new(self.page_request, version, self.form) else {
+            return self.page_request.bare_frame().missing();
         };
         let notice = &super::words::Words::for_language(reading.wording.locale()).notice;
         let again = |kind, notice| {
@@ -188,10 +182,7 @@ impl SentForm<'_> {
         if let Some(seconds) = self.hosted.senders.wait(self.address) {
             return again(Kind::Limited(seconds), notice.limited);
         }
-        let (app, engine) = (self.visit.flow.app(), &self.hosted.engine);
-        if let Err(limited) = self.hosted.addresses.admit_bytes(engine, self.sender, self.bytes) {
-            return again(Kind::Limited(limited.retry_after_seconds), notice.limited);
-        }
+        let (app, engine) = (self.page_request.flow.app(), &self.hosted.engine);
         // Tests leave the app's calls to its respondents.
         if self.tested.is_none()
             && let Err(limited) = engine.admit_calls(app, 1)
@@ -206,7 +197,7 @@ impl SentForm<'_> {
             Some(tested) => tested.submit(submission, key).await,
             None => {
                 let key = IdempotencyKey::parse(key.to_string().as_bytes()).ok();
-                let bearer = self.visit.bearer.as_deref();
+                let bearer = self.page_request.bearer.as_deref();
                 engine.submit_parts(app, submission, key.as_ref(), bearer).await
             }
         };
@@ -226,14 +217,24 @@ impl SentForm<'_> {
             }
             Err(SubmitError::Malformed(reason)) => {
                 tracing::error!(reason, "a hosted form is not a valid submission");
-                self.visit.bare_frame().failed()
+                self.page_request.bare_frame().failed()
             }
         }
     }
 
+    /// Its address has sent too many bytes.
+    fn limited(&self, version: &HostedVersion, limited: Limited) -> Response {
+        let Some(reading) = ParsedForm::new(self.page_request, version, self.form) else {
+            return self.page_request.bare_frame().missing();
+        };
+        let notice = &super::words::Words::for_language(reading.wording.locale()).notice;
+        let (kind, step) = (Kind::Limited(limited.retry_after_seconds), reading.step());
+        self.shown(&reading, step, kind, Some(notice.limited), BTreeMap::new())
+    }
+
     /// Counts the steps of a visitor without script, and returns the furthest question.
     fn count(&self, reading: &ParsedForm<'_>, onward: Onward) -> Option<String> {
-        if self.visit.is_scripted {
+        if self.page_request.is_scripted {
             return None;
         }
         let (definition, answers) = (reading.definition(), &reading.answers);
@@ -244,7 +245,7 @@ impl SentForm<'_> {
             self.form.get("furthest"),
             onward,
         );
-        self.visit.flow.count_steps(reading.version, &steps);
+        self.page_request.flow.count_steps(reading.version, &steps);
         furthest
     }
 
@@ -259,32 +260,35 @@ impl SentForm<'_> {
     /// stored.
     fn validate(&self, version: &HostedVersion) -> Response {
         let (Some(snapshot), Some(reading)) =
-            (version.snapshot(), ParsedForm::new(self.visit, version, self.form))
+            (version.snapshot(), ParsedForm::new(self.page_request, version, self.form))
         else {
-            return self.visit.bare_frame().missing();
+            return self.page_request.bare_frame().missing();
         };
         let issues = judge::judge(snapshot, &reading.answers);
         if !issues.is_empty() {
             return self.refused(&reading, &issues);
         }
-        let address = self.visit.address();
+        let address = self.page_request.address();
         let done = StoredConfirmation { address: Some(&address), ..StoredConfirmation::default() };
-        let frame = self.visit.frame(&reading.wording);
-        frame.stored(Some(reading.ending(self.visit)), done)
+        let frame = self.page_request.frame(&reading.wording);
+        frame.stored(Some(reading.ending(self.page_request)), done)
     }
 
     fn is_bot(&self) -> bool {
         let is_quick = |made: i64| self.hosted.engine.now().as_millis() - made < READ_MILLIS_MIN;
         let made = self.form.key().map(|key| key.made_at().as_millis());
-        self.visit.flow.branding().spam_protection
+        self.page_request.flow.branding().spam_protection
             && (self.form.get("website").is_some() || made.is_some_and(is_quick))
     }
 
     fn submission<'r>(&'r self, reading: &ParsedForm<'r>) -> Submission<'r> {
         let page = Page {
-            path: Some(format!("{}/f/{}", self.visit.public_path, self.visit.flow.flow_id).into()),
+            path: Some(
+                format!("{}/f/{}", self.page_request.public_path, self.page_request.flow.flow_id)
+                    .into(),
+            ),
             referrer: self.form.get("referrer").map(Cow::from),
-            search: Some(self.visit.search().into()),
+            search: Some(self.page_request.search().into()),
         };
         let mut submission = Submission {
             flow_version_id: reading.version.id().to_string().into(),
@@ -295,17 +299,17 @@ impl SentForm<'_> {
             context: Context {
                 locale: Some(reading.wording.locale().to_owned().into()),
                 page: Some(page),
-                user_agent: text(&self.visit.headers, USER_AGENT).map(Cow::from),
+                user_agent: text(&self.page_request.headers, USER_AGENT).map(Cow::from),
             },
             flow_assignment_id: None,
             idempotency_key: None,
         };
-        self.visit.parameters.fill(&mut submission);
+        self.page_request.parameters.fill(&mut submission);
         submission
     }
 
     fn admission(&self, reading: &ParsedForm<'_>) -> Admission {
-        if self.visit.asks_to_link(reading.definition()) && self.form.is_admitted() {
+        if self.page_request.asks_to_link(reading.definition()) && self.form.is_admitted() {
             Admission::Admitted
         } else {
             Admission::CollectionOnly
@@ -318,33 +322,33 @@ impl SentForm<'_> {
             Admission::CollectionOnly => Linkage::without_consent(
                 reading.definition(),
                 &reading.answers,
-                self.visit.parameters.is_plain(),
+                self.page_request.parameters.is_plain(),
                 self.form.get("referrer"),
             ),
         }
     }
 
     fn stored(&self, reading: &ParsedForm<'_>, accepted: Accepted) -> Response {
-        let visit = self.visit;
+        let page_request = self.page_request;
         let linkage = self.linkage(reading);
-        let reached = reading.ending(visit);
+        let reached = reading.ending(page_request);
         let address = match self.tested {
-            Some(_) => visit.address(),
-            None => super::done_address(visit, reading.version.id(), linkage, reached.named),
+            Some(_) => page_request.address(),
+            None => super::done_address(page_request, reading.version.id(), linkage, reached.named),
         };
         // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
-        let redirect = reached.redirect().filter(|_| !visit.parameters.embed);
-        // Answers are in no address. So an ending that repeats them, or of a test, is shown here; the
-        // key of the form prevents a reload from storing another response.
+        let redirect = reached.redirect().filter(|_| !page_request.parameters.embed);
+        // Answers are in no address. So an ending that repeats them, or of a test, is shown here;
+        // the key of the form prevents a reload from storing another response.
         let is_here = self.tested.is_some() || reached.is_piped();
-        if visit.is_scripted || (redirect.is_none() && is_here) {
+        if page_request.is_scripted || (redirect.is_none() && is_here) {
             let done = StoredConfirmation {
                 version: Some(reading.version.id()),
                 response: Some(accepted.response_id),
                 linkage,
                 address: Some(&address),
             };
-            return visit.frame(&reading.wording).stored(Some(reached), done);
+            return page_request.frame(&reading.wording).stored(Some(reached), done);
         }
         see_other(redirect.unwrap_or(&address))
     }
@@ -360,20 +364,20 @@ impl SentForm<'_> {
                 .map_or_else(|| reading.step(), |at| Step::at(reading.definition(), &route, at));
             return self.shown(reading, step, Kind::Unfinished, None, errors);
         }
-        let frame = self.visit.frame(&reading.wording);
+        let frame = self.page_request.frame(&reading.wording);
         let invitation = |state| frame.invitation(state).unwrap_or_else(|| frame.failed());
         match issues.first().map(|issue| issue.code) {
-            Some(Code::IdempotencyKeyReused) => frame.answered(&self.visit.address()),
+            Some(Code::IdempotencyKeyReused) => frame.answered(&self.page_request.address()),
             Some(Code::InvitationUsed) => invitation(InvitationState::Completed),
             Some(Code::InvitationExpired) => invitation(InvitationState::Expired),
             Some(Code::InvitationRevoked) => invitation(InvitationState::Revoked),
-            Some(Code::QuotaFull) => frame.closed(&reading.title(self.visit), None),
+            Some(Code::QuotaFull) => frame.closed(&reading.title(self.page_request), None),
             // It has just got its last response.
             Some(Code::NoLongerAccepting)
-                if self.visit.closed_page().is_none()
+                if self.page_request.closed_page().is_none()
                     && reading.version.is_accepting(self.hosted.engine.now()) =>
             {
-                frame.closed(&reading.title(self.visit), None)
+                frame.closed(&reading.title(self.page_request), None)
             }
             Some(Code::NotOpenYet | Code::NoLongerAccepting | Code::FlowVersionNotFound) => {
                 self.show_current_version(Some(reading.version))
@@ -391,13 +395,13 @@ impl SentForm<'_> {
     /// The version no longer accepts answers. If another one does, its form is shown with every
     /// answer that still fits: the same question, the same type, and valid for the new question.
     fn show_current_version(&self, before: Option<&HostedVersion>) -> Response {
-        if let Some(response) = self.visit.closed_page() {
+        if let Some(response) = self.page_request.closed_page() {
             return response;
         }
-        let current = &self.visit.flow.current;
+        let current = &self.page_request.flow.current;
         let is_other = before.is_none_or(|before| before.id() != current.id());
-        let kept = ParsedForm::new(self.visit, current, self.form).map(|reading| {
-            let before = before.and_then(Visit::definition);
+        let kept = ParsedForm::new(self.page_request, current, self.form).map(|reading| {
+            let before = before.and_then(PageRequest::definition);
             let fits = |id: &str| {
                 let (now, was) =
                     (reading.definition().question(id), before.and_then(|it| it.question(id)));
@@ -408,7 +412,8 @@ impl SentForm<'_> {
             };
             self.form.keeping(fits)
         });
-        let reading = kept.as_ref().and_then(|form| ParsedForm::new(self.visit, current, form));
+        let reading =
+            kept.as_ref().and_then(|form| ParsedForm::new(self.page_request, current, form));
         match reading.filter(|_| is_other && current.is_accepting(self.hosted.engine.now())) {
             Some(reading) => {
                 let step = Step::first_open(reading.definition(), &reading.answers);
@@ -416,13 +421,13 @@ impl SentForm<'_> {
                     super::words::Words::for_language(reading.wording.locale()).notice.changed;
                 let (steps, furthest) =
                     visits::opened(reading.definition(), &reading.answers, step);
-                if !self.visit.is_scripted {
-                    self.visit.flow.count_steps(current, &steps);
+                if !self.page_request.is_scripted {
+                    self.page_request.flow.count_steps(current, &steps);
                 }
                 let (kind, errors) = (Kind::Unfinished, BTreeMap::new());
                 self.shown_at(&reading, step, kind, Some(notice), errors, furthest)
             }
-            None => self.visit.bare_frame().missing(),
+            None => self.page_request.bare_frame().missing(),
         }
     }
 
@@ -449,22 +454,22 @@ impl SentForm<'_> {
         furthest: Option<String>,
     ) -> Response {
         let view = FormView {
-            frame: self.visit.frame(&reading.wording),
+            frame: self.page_request.frame(&reading.wording),
             version: reading.version,
             wording: reading.wording,
             form: reading.form,
             answers: &reading.answers,
             step,
             page: step.questions(reading.definition(), &reading.answers),
-            extent: if self.visit.is_scripted { Extent::All } else { Extent::One },
-            key: self.form.key().unwrap_or_else(|| self.visit.flow.new_form_key()),
+            extent: if self.page_request.is_scripted { Extent::All } else { Extent::One },
+            key: self.form.key().unwrap_or_else(|| self.page_request.flow.new_form_key()),
             referrer: self.form.get("referrer").map(str::to_owned),
             errors,
             notice,
             opened: None,
-            visits: visits::address(self.visit),
+            visits: visits::address(self.page_request),
             furthest,
-            asks_to_link: self.visit.asks_to_link(reading.definition()),
+            asks_to_link: self.page_request.asks_to_link(reading.definition()),
         };
         view.page(kind)
     }

@@ -18,13 +18,13 @@ use sluice_http::query;
 
 use super::Hosted;
 use super::form::Form;
+use super::page_request::PageRequest;
 use super::post;
 use super::reply::Kind;
 use super::states::{ReachedEnding, StoredConfirmation};
 use super::steps::Step;
 use super::texts::FlowTexts;
 use super::view::{Extent, FormView};
-use super::visit::Visit;
 
 /// Renders the pages of unpublished flows.
 #[derive(Debug)]
@@ -42,11 +42,11 @@ impl Preview for Previews {
             let is_sent = request.method() == Method::POST;
             let (head, body) = request.into_parts();
             let ending = query::first(head.uri.query(), "ending").map(|id| id.to_string());
-            let visit = Visit::preview(&hosted.engine, previewed.flow, &address, head);
+            let page_request = PageRequest::preview(&hosted.engine, previewed.flow, &address, head);
             match (is_sent, ending) {
-                (true, _) => post::preview(&hosted, &visit, body).await,
-                (false, Some(ending)) => ended(&visit, &ending),
-                (false, None) => shown(&visit),
+                (true, _) => post::preview(&hosted, &page_request, body).await,
+                (false, Some(ending)) => ended(&page_request, &ending),
+                (false, None) => shown(&page_request),
             }
         })
     }
@@ -54,52 +54,56 @@ impl Preview for Previews {
 
 /// The page after the last question, while the author edits it: the ending with this id, or the
 /// last resort.
-fn ended(visit: &Visit, id: &str) -> Response {
-    let Some(definition) = Visit::definition(&visit.flow.current) else {
-        return visit.bare_frame().missing();
+fn ended(page_request: &PageRequest, id: &str) -> Response {
+    let Some(definition) = PageRequest::definition(&page_request.flow.current) else {
+        return page_request.bare_frame().missing();
     };
-    let wording = visit.wording(definition);
-    let address = visit.address();
+    let wording = page_request.wording(definition);
+    let address = page_request.address();
     let done = StoredConfirmation { address: Some(&address), ..StoredConfirmation::default() };
-    let frame = visit.frame(&wording);
+    let frame = page_request.frame(&wording);
     let answers = TextMap::default();
     let reached = ReachedEnding {
-        texts: FlowTexts::new(wording, frame.words, &visit.parameters, &answers),
+        texts: FlowTexts::new(wording, frame.words, &page_request.parameters, &answers),
         named: definition.endings().iter().find(|ending| ending.id == id),
     };
     frame.stored(Some(reached), done)
 }
 
 /// The form, at the question that the author has selected.
-pub(super) fn shown(visit: &Visit) -> Response {
-    let Some(definition) = Visit::definition(&visit.flow.current) else {
-        return visit.bare_frame().missing();
+pub(super) fn shown(page_request: &PageRequest) -> Response {
+    let Some(definition) = PageRequest::definition(&page_request.flow.current) else {
+        return page_request.bare_frame().missing();
     };
-    let wanted = visit.preview.as_ref().map(|preview| preview.question.as_str());
+    let wanted = page_request.preview.as_ref().map(|preview| preview.question.as_str());
     let at =
         definition.questions().iter().position(|question| Some(question.id.as_str()) == wanted);
     let (form, answers) = (Form::default(), TextMap::default());
     let first = Step::first(definition, &answers);
     let step = at.map_or(first, Step::Question);
-    let wording = visit.wording(definition);
+    let wording = page_request.wording(definition);
     let view = FormView {
-        frame: visit.frame(&wording),
-        version: &visit.flow.current,
+        frame: page_request.frame(&wording),
+        version: &page_request.flow.current,
         wording,
         form: &form,
         answers: &answers,
         step,
         page: step.questions(definition, &answers),
         // With only the first question outside the template, the questions stay in order.
-        extent: if step == first && !visit.is_scripted { Extent::First } else { Extent::All },
-        key: visit.flow.new_form_key(),
+        extent: if step == first && !page_request.is_scripted {
+            Extent::First
+        } else {
+            Extent::All
+        },
+        key: page_request.flow.new_form_key(),
         referrer: None,
         errors: BTreeMap::new(),
         notice: None,
         opened: None,
         visits: None,
         furthest: None,
-        asks_to_link: visit.asks_to_link(definition),
+        asks_to_link: page_request.asks_to_link(definition),
     };
     view.page(Kind::Shown)
 }

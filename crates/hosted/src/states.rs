@@ -33,6 +33,12 @@ impl Frame<'_> {
         self.message_page(Kind::Away(AGAIN_SECONDS), "failed", self.words.state.failed, again)
     }
 
+    /// Too many requests come from the address.
+    pub(super) fn limited(&self, seconds: u64) -> Response {
+        let again = html! { a.button.primary href="" { (self.words.state.try_again) } };
+        self.message_page(Kind::Limited(seconds), "failed", self.words.state.failed, again)
+    }
+
     pub(super) fn too_large(&self) -> Response {
         self.message_page(Kind::TooLarge, "failed", self.words.state.too_large, html! {})
     }
@@ -128,6 +134,15 @@ impl<'d> ReachedEnding<'d> {
         ending.redirect_url.as_deref()
     }
 
+    /// The author's other endings may be about anything, so only the usual one has a tick.
+    fn is_ticked(self) -> bool {
+        self.named.is_none()
+    }
+
+    fn asks_anything(self) -> bool {
+        self.texts.wording.definition().asks_anything()
+    }
+
     /// Whether its texts depend on the answers.
     pub(super) fn is_piped(self) -> bool {
         let (title, body) = self.texts.wording.ending(self.named);
@@ -158,12 +173,13 @@ impl Frame<'_> {
             Linkage::Unlinked => state.unlinked,
         };
         let content = html! {
+            @if reached.is_none_or(ReachedEnding::is_ticked) { div.tick {} }
             h1 dir="auto" { (heading) }
             @if let Some((texts, body)) = texts.zip(body) { (texts.blocks("lead", None, body)) }
             @if let Some(preview) = self.preview {
                 @if !preview.is_test { p.detail.preview { (state.preview) } }
                 a.button href=(preview.address) { (state.new_form) }
-            } @else {
+            } @else if reached.is_none_or(ReachedEnding::asks_anything) {
                 p.detail { (state.stored.text) " " (linked) }
             }
             @if let Some(url) = redirect { a.button.primary href=(url) { (state.go_on) } }

@@ -1,7 +1,7 @@
 //! The page at `/u/…`, where the recipient of an e-mail unsubscribes.
 //!
-//! GET shows a button and changes nothing, since mail scanners follow links. POST unsubscribes: from
-//! the button, or from the mail program itself (RFC 8058), which sends no more than
+//! GET shows a button and changes nothing, since mail scanners follow links. POST unsubscribes:
+//! from the button, or from the mail program itself (RFC 8058), which sends no more than
 //! `List-Unsubscribe=One-Click`. The address is the proof; it is in the e-mail only.
 
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use sluice_http::store_down;
 
 use super::Hosted;
 use super::page::{Frame, PageData};
+use super::page_request::{UNREAD, text};
 use super::parameters::Parameters;
 use super::reply::Kind;
-use super::visit::{UNREAD, text};
 use super::words::Words;
 
 pub(super) const PAGE: &str = "/u/{mailId}";

@@ -23,6 +23,7 @@ use super::question::QuestionView;
 use super::reply::Kind;
 use super::steps::{Step, WELCOME};
 use super::texts::FlowTexts;
+use super::words::ButtonTexts;
 
 /// The maximum number of unusable parameters that are named.
 const NAMED_MAX: usize = 5;
@@ -142,7 +143,7 @@ impl FormView<'_> {
                 autocomplete="on"
                 data-whole[self.extent != Extent::One]
                 data-advance[self.wording.definition().auto_advance()]
-                data-words=(self.frame.words.for_script(self.frame.button_texts())) {
+                data-words=(self.frame.words.for_script(self.button_texts())) {
                 (self.hidden())
                 @match (self.step, self.extent) {
                     (Step::Welcome, Extent::One) => {}
@@ -358,9 +359,13 @@ impl FormView<'_> {
         }
     }
 
+    fn button_texts(&self) -> ButtonTexts<'_> {
+        self.frame.button_texts(self.wording.definition().asks_anything())
+    }
+
     /// The main button comes first, because Enter presses the first one.
     fn actions(&self) -> Markup {
-        let texts = self.frame.button_texts();
+        let texts = self.button_texts();
         let start = self.wording.welcome().and_then(|[_, _, button]| button);
         let start = start.filter(|_| self.step == Step::Welcome).map(|it| self.texts().plain(it));
         let (go, label) = if self.sends() { ("send", texts.send) } else { ("next", texts.next) };

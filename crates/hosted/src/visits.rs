@@ -20,9 +20,9 @@ use sluice_http::reply::Refusal;
 use sluice_http::{Limits, query, store_down};
 
 use super::Hosted;
+use super::page_request::{PageRequest, UNREAD};
 use super::reply;
 use super::steps::Step;
-use super::visit::{UNREAD, Visit};
 
 /// The headers by which browsers mark requests for pages that nobody looks at yet.
 const PREFETCH: [&str; 4] = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
@@ -40,16 +40,21 @@ fn is_prefetch(headers: &HeaderMap) -> bool {
 }
 
 /// The address for the script, and of the image for browsers without one.
-pub(super) fn address(visit: &Visit) -> Option<String> {
-    let is_counted = visit.preview.is_none();
-    is_counted.then(|| format!("/f/{}/visit", visit.flow.flow_id))
+pub(super) fn address(page_request: &PageRequest) -> Option<String> {
+    let is_counted = page_request.preview.is_none();
+    is_counted.then(|| format!("/f/{}/visit", page_request.flow.flow_id))
 }
 
 /// Steps that the script reports.
-pub(super) async fn report(hosted: &Hosted, visit: &Visit, sender: Sender, body: Body) -> Response {
+pub(super) async fn report(
+    hosted: &Hosted,
+    page_request: &PageRequest,
+    sender: Sender,
+    body: Body,
+) -> Response {
     let body_bytes_max = hosted.limits.body_bytes_max.min(BODY_BYTES_MAX);
     let limits = Limits { body_bytes_max, ..hosted.limits };
-    let body = match body::read(&visit.headers, body, &limits).await {
+    let body = match body::read_from(sender, &page_request.headers, body, &limits).await {
         Ok(body) => body,
         Err(BodyError::TooLarge) => return Refusal::VisitTooLarge.reply(),
         Err(BodyError::TooSlow | BodyError::Broken) => return Refusal::VisitUnread.reply(),
@@ -63,7 +68,7 @@ pub(super) async fn report(hosted: &Hosted, visit: &Visit, sender: Sender, body:
         Ok(steps) => steps,
         Err(fault) => return Refusal::VisitInvalid(fault).reply(),
     };
-    match visit.flow.count_visit(&steps).await {
+    match page_request.flow.count_visit(&steps).await {
         Ok(Ok(())) => reply::no_content(),
         Ok(Err(VisitRefused::VersionNotFound)) => Refusal::FlowVersionNotFound.reply(),
         Ok(Err(VisitRefused::Fault(fault))) => Refusal::VisitInvalid(fault).reply(),
@@ -75,17 +80,17 @@ pub(super) async fn report(hosted: &Hosted, visit: &Visit, sender: Sender, body:
 }
 
 /// A browser without script shows the first page of the form.
-pub(super) async fn shown_without_script(visit: &Visit, head: &Parts) -> Response {
+pub(super) async fn shown_without_script(page_request: &PageRequest, head: &Parts) -> Response {
     if head.method != Method::GET || is_prefetch(&head.headers) {
         return reply::no_content();
     }
     let version = query::first(head.uri.query(), "version").unwrap_or_default();
-    match visit.flow.version(&version).await {
+    match page_request.flow.version(&version).await {
         Ok(Some(version)) => {
-            if let Some(definition) = Visit::definition(&version) {
+            if let Some(definition) = PageRequest::definition(&version) {
                 let answers = TextMap::default();
                 let (steps, _) = opened(definition, &answers, Step::first(definition, &answers));
-                visit.flow.count_steps(&version, &steps);
+                page_request.flow.count_steps(&version, &steps);
             }
         }
         Ok(None) => {}

@@ -26,6 +26,7 @@ use tower::{Layer, Service};
 
 use crate::body;
 use crate::request_id::{self, X_REQUEST_ID};
+use crate::unread::WatchedBody;
 use crate::upload::{self, Deadline};
 
 /// Of W3C Trace Context.
@@ -116,7 +117,7 @@ impl Exchange {
 
     /// The date by which windows open and close. Without this, hyper writes the system's.
     fn date(&self, headers: &mut HeaderMap) {
-        let offset = self.engine.clock_offset_millis().unwrap_or(0);
+        let offset = self.engine.health().clock_offset_millis().unwrap_or(0);
         if offset.unsigned_abs() < DATE_OFFSET_MILLIS {
             return;
         }
@@ -276,6 +277,7 @@ where
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         let begun = self.exchange.begin(&request);
+        let watched = WatchedBody::of(&mut request);
         let matched = request.extensions().get::<MatchedPath>().cloned();
         let exchange = self.exchange.clone();
         let timeout = exchange.timeout.filter(|_| is_upload(&request));
@@ -300,7 +302,11 @@ where
                 Some(matched) => Cow::Owned(matched.as_str().to_owned()),
                 None => Cow::Borrowed(NO_ROUTE),
             };
-            Ok(exchange.finish(begun, Route::Template(route), reply))
+            let mut response = exchange.finish(begun, Route::Template(route), reply);
+            if let Some(watched) = watched {
+                watched.settle(&mut response).await;
+            }
+            Ok(response)
         })
     }
 }

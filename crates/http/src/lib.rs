@@ -32,6 +32,7 @@ pub mod server;
 pub mod smtp;
 mod store_down;
 pub mod tls;
+mod unread;
 pub mod upload;
 
 pub use limits::Limits;

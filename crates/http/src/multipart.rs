@@ -1,7 +1,7 @@
 //! Forms with a file (`multipart/form-data`, RFC 7578), as browsers send them without a script.
 //!
-//! The body is read before, within its limit, so nothing here is streamed, and the file is a part of
-//! that body. Deliberately absent: nested parts and encodings, which no browser sends.
+//! The body is read before, within its limit, so nothing here is streamed, and the file is a part
+//! of that body. Deliberately absent: nested parts and encodings, which no browser sends.
 
 /// What the boundaries and headers around a file may need, in bytes.
 pub const OVERHEAD_BYTES_MAX: usize = 4 * 1024;
@@ -10,8 +10,8 @@ pub const OVERHEAD_BYTES_MAX: usize = 4 * 1024;
 const BOUNDARY_BYTES_MAX: usize = 70;
 const LINE_END: &[u8] = b"\r\n";
 
-/// The content of the first field with this name. None if the body is not such a form, was cut off, or
-/// does not have the field.
+/// The content of the first field with this name. None if the body is not such a form, was cut off,
+/// or does not have the field.
 pub fn field<'b>(content_type: &str, body: &'b [u8], name: &str) -> Option<&'b [u8]> {
     let delimiter = [b"--", boundary(content_type)?.as_bytes()].concat();
     let end = [LINE_END, &delimiter].concat();

@@ -1,4 +1,5 @@
-//! Outbound requests to URLs that administrators enter: fetches key sets; [`webhooks`] sends events.
+//! Outbound requests to URLs that administrators enter: fetches key sets; [`webhooks`] sends
+//! events.
 //!
 //! An administrator must not be able to use a URL to reach hosts that only this machine can reach
 //! (SSRF). So every address that a name resolves to is checked, as are addresses in the URL itself,
@@ -56,8 +57,8 @@ pub struct OutboundPolicy {
 }
 
 impl OutboundPolicy {
-    /// Whether requests may be sent to this URL. `setting` is the name of the operator's setting that
-    /// allows networks.
+    /// Whether requests may be sent to this URL. `setting` is the name of the operator's setting
+    /// that allows networks.
     fn permits_url(&self, url: &str, setting: &str) -> Result<(), String> {
         let url = Url::parse(url).map_err(|_| "must be an https address".to_owned())?;
         let scheme = match url.scheme() {

@@ -3,7 +3,9 @@
 
 use std::str::FromStr;
 
-use sluice_engine::Missing;
+use axum::extract::{FromRequestParts as _, RawPathParams};
+use http::request::Parts;
+use sluice_engine::{AdminError, Missing};
 use sluice_flow::id::{
     ApiKey, AppId, AssetId, AssignmentId, DeliveryId, EndpointId, FlowId, FlowVersionId, ReportId,
     RespondentId, ResponseId, TokenId, UserId,
@@ -15,13 +17,32 @@ pub trait PathId: FromStr {
     const MISSING: Missing;
 }
 
+/// The id in the path, under the name of its kind.
+pub async fn in_path<T: PathId>(parts: &mut Parts) -> Result<T, AdminError> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.ok();
+    let found = params.and_then(|params| {
+        let mut named = params.iter().filter(|(name, _)| *name == T::PARAMETER);
+        named.next().and_then(|(_, text)| text.parse().ok())
+    });
+    found.ok_or(AdminError::NotFound(T::MISSING))
+}
+
 macro_rules! path_ids {
-    ($($name:ident: $parameter:literal, $missing:ident;)*) => {$(
+    ($($name:ident: $parameter:literal, $missing:ident;)*) => {
+    $(
         impl PathId for $name {
             const PARAMETER: &str = $parameter;
             const MISSING: Missing = Missing::$missing;
         }
-    )*};
+    )*
+
+    /// What an unknown id in this parameter of a path is refused as.
+    pub fn missing(parameter: &str) -> Option<Missing> {
+        match parameter {
+            $($parameter => Some(Missing::$missing),)*
+            _ => None,
+        }
+    }};
 }
 
 path_ids! {

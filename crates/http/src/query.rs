@@ -14,7 +14,7 @@ pub fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> 
 }
 
 /// These parameters as text, encoded.
-pub fn text(pairs: &[(String, String)]) -> String {
+pub fn text<T: AsRef<str>>(pairs: &[(T, T)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 

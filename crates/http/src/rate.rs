@@ -50,6 +50,11 @@ pub struct Sender(Option<IpAddr>);
 impl Sender {
     /// A sender without limits.
     pub const UNLIMITED: Self = Self(None);
+
+    /// The address that counts.
+    pub(crate) fn address(self) -> Option<IpAddr> {
+        self.0
+    }
 }
 
 /// The limits by address.

@@ -4,8 +4,8 @@
 //! connection indefinitely. Here every phase has a timeout: the first bytes ([`GuardedIo`]), the
 //! headers (hyper's timer), the body (read by the handler), and a reply that the client does not
 //! read ([`GuardedIo`] for the socket, [`Activity`] for HTTP/2 streams, which also closes idle
-//! connections). The number of connections per address is limited ([`Addresses`]). A TLS handshake has
-//! the time of the first bytes, and its connection counts from its beginning.
+//! connections). The number of connections per address is limited ([`Addresses`]). A TLS handshake
+//! has the time of the first bytes, and its connection counts from its beginning.
 
 mod activity;
 mod addresses;
@@ -102,7 +102,8 @@ impl From<TcpListener> for Listener {
 }
 
 /// Serves until `shutdown` is ready; then finishes the requests in progress, within the drain
-/// timeout, and cuts off replies that are [`Interruptible`]. Networks that are `exempt` may open any number of connections.
+/// timeout, and cuts off replies that are [`Interruptible`]. Networks that are `exempt` may open
+/// any number of connections.
 ///
 /// Never fails because of a client or for lack of file descriptors.
 pub async fn serve(

@@ -1,5 +1,5 @@
-//! TLS for the accept loop: a certificate and its key, from two PEM files, which can be loaded again
-//! while the server runs.
+//! TLS for the accept loop: a certificate and its key, from two PEM files, which can be loaded
+//! again while the server runs.
 //!
 //! New connections get the certificate that was loaded last; open ones are not affected. Files that
 //! cannot be used change nothing: a server goes on with the certificate that it has. HTTP/2 and

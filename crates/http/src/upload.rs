@@ -1,5 +1,5 @@
-//! Uploads: files that a slow line needs minutes for. The time for one follows what arrives, both in
-//! reading the body and in the exchange around it.
+//! Uploads: files that a slow line needs minutes for. The time for one follows what arrives, both
+//! in reading the body and in the exchange around it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::Limits;
 use crate::body::{self, BodyError};
+use crate::rate::Sender;
 
 /// A body that arrives at this rate has all the time it needs.
 pub const BYTES_PER_SECOND_MIN: u32 = 8 * 1024;
@@ -51,5 +52,6 @@ pub async fn read(head: &Parts, body: Body, body_bytes_max: usize) -> Result<Byt
         }
         Ok(())
     };
-    body::read_paced(&head.headers, body, &limits, Some(BYTES_PER_SECOND_MIN), postpone).await
+    let pace = Some(BYTES_PER_SECOND_MIN);
+    body::read_paced(&head.headers, body, &limits, Sender::UNLIMITED, pace, postpone).await
 }

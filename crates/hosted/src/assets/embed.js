@@ -7,7 +7,8 @@
 (() => {
   const script = document.currentScript;
   const { flow, kind = "popup", theme, label = "Feedback", close = "Close", query = "", after, button } = script.dataset;
-  const { origin } = new URL(script.src);
+  // The service may be below a path of its host: the script is in /f/assets there.
+  const base = new URL("../..", script.src);
   const SEEN = `sluice:seen:${flow}`;
   const CSS = ":host{all:initial}"
     + "*{box-sizing:border-box}"
@@ -43,7 +44,7 @@
       const parameters = new URLSearchParams(query);
       parameters.set("embed", "1");
       if (theme) parameters.set("theme", theme);
-      frame = make("iframe", { title: label, src: `${origin}/f/${flow}?${parameters}` });
+      frame = make("iframe", { title: label, src: new URL(`f/${flow}?${parameters}`, base) });
       dialog.append(frame);
     }
     store((kept) => kept.setItem(SEEN, "1"));
@@ -61,7 +62,7 @@
   });
   document.addEventListener("click", ({ target }) => target.closest?.(`[data-sluice-open="${flow}"]`) && open());
   addEventListener("message", ({ source, origin: from, data }) => {
-    if (!frame || source !== frame.contentWindow || from !== origin) return;
+    if (!frame || source !== frame.contentWindow || from !== base.origin) return;
     if (data?.type === "sluice:resize") frame.style.blockSize = `${data.height}px`;
   });
 

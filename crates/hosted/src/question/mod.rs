@@ -107,12 +107,9 @@ impl<'a> QuestionView<'a> {
     /// The ids of the elements that describe a field.
     fn described_by(&self) -> Option<String> {
         let id = &self.question.id;
-        let parts = [("h", self.hint().is_some()), ("e", self.error.is_some())];
-        let named: Vec<String> = parts
-            .into_iter()
-            .filter(|(_, is)| *is)
-            .map(|(part, _)| format!("{part}-{id}"))
-            .collect();
+        let hint = self.hint().map(|_| format!("h-{id}"));
+        let error = self.error.map(|_| format!("e-{id}"));
+        let named: Vec<String> = hint.into_iter().chain(self.end_ids()).chain(error).collect();
         (!named.is_empty()).then(|| named.join(" "))
     }
 

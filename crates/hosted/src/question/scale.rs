@@ -3,9 +3,13 @@
 use std::ops::RangeInclusive;
 
 use maud::{Markup, html};
-use sluice_flow::question::Marks;
+use sluice_flow::question::{Input, Marks};
 
 use super::QuestionView;
+
+/// The prefixes of the ids of the labels at the ends of a scale.
+const LOW: &str = "low-";
+const HIGH: &str = "high-";
 
 /// From the least to the most satisfied. A scale with fewer marks uses evenly spaced ones.
 const FACES: [&str; 10] = ["😡", "😠", "☹️", "🙁", "😐", "🙂", "😊", "😀", "😃", "😍"];
@@ -22,8 +26,8 @@ impl QuestionView<'_> {
         let best = *marks.end();
         let face = |mark: u32| (look == Marks::Emoji).then(|| face(mark, best));
         let field = self.field();
-        let low = self.texts.wording.end(self.question, "lowLabel", low);
-        let high = self.texts.wording.end(self.question, "highLabel", high);
+        let [low, high] = self.ends([low, high]);
+        let id = &self.question.id;
         html! {
             div.rated {
                 div.scale data-shape=(look.as_str()) {
@@ -39,12 +43,27 @@ impl QuestionView<'_> {
                 }
                 @if low.is_some() || high.is_some() {
                     div.ends {
-                        span dir="auto" { (self.texts.label(low.unwrap_or_default())) }
-                        span dir="auto" { (self.texts.label(high.unwrap_or_default())) }
+                        span id={ (LOW) (id) } dir="auto" { (self.texts.label(low.unwrap_or_default())) }
+                        span id={ (HIGH) (id) } dir="auto" { (self.texts.label(high.unwrap_or_default())) }
                     }
                 }
             }
         }
+    }
+
+    fn ends<'l>(&'l self, [low, high]: [Option<&'l str>; 2]) -> [Option<&'l str>; 2] {
+        let wording = self.texts.wording;
+        [wording.end(self.question, "lowLabel", low), wording.end(self.question, "highLabel", high)]
+    }
+
+    /// The ids of the labels of both ends, which describe the scale.
+    pub(super) fn end_ids(&self) -> Vec<String> {
+        let Input::Scale { low_label, high_label, .. } = self.question.question_type.input() else {
+            return Vec::new();
+        };
+        let ends = self.ends([low_label, high_label]).into_iter().zip([LOW, HIGH]);
+        let named = ends.filter(|(label, _)| label.is_some());
+        named.map(|(_, prefix)| format!("{prefix}{}", self.question.id)).collect()
     }
 
     pub(super) fn yes_no(&self) -> Markup {

@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "التالي",
         back: "رجوع",
         send: "إرسال",
+        ok: "حسنًا",
         of: "السؤال {n} من {all}",
         optional: "(اختياري)",
         choose: "اختر…",

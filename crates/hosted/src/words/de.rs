@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "Weiter",
         back: "Zurück",
         send: "Absenden",
+        ok: "OK",
         of: "Frage {n} von {all}",
         optional: "(optional)",
         choose: "Bitte wählen…",

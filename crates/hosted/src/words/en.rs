@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "Next",
         back: "Back",
         send: "Send",
+        ok: "OK",
         of: "Question {n} of {all}",
         optional: "(optional)",
         choose: "Choose…",

@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "Siguiente",
         back: "Atrás",
         send: "Enviar",
+        ok: "Aceptar",
         of: "Pregunta {n} de {all}",
         optional: "(opcional)",
         choose: "Elija…",

@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "Suivant",
         back: "Retour",
         send: "Envoyer",
+        ok: "OK",
         of: "Question {n} sur {all}",
         optional: "(facultatif)",
         choose: "Choisir…",

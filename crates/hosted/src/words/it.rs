@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "Avanti",
         back: "Indietro",
         send: "Invia",
+        ok: "OK",
         of: "Domanda {n} di {all}",
         optional: "(facoltativa)",
         choose: "Scelga…",

@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "次へ",
         back: "戻る",
         send: "送信",
+        ok: "OK",
         of: "質問 {n} / {all}",
         optional: "（任意）",
         choose: "選択してください",

@@ -44,6 +44,8 @@ pub(super) struct FormTexts {
     pub(super) next: &'static str,
     pub(super) back: &'static str,
     pub(super) send: &'static str,
+    /// Replaces it where there is nothing to answer.
+    pub(super) ok: &'static str,
     /// With `{n}` and `{all}`.
     pub(super) of: &'static str,
     pub(super) optional: &'static str,

@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "Volgende",
         back: "Terug",
         send: "Versturen",
+        ok: "OK",
         of: "Vraag {n} van {all}",
         optional: "(optioneel)",
         choose: "Kies…",

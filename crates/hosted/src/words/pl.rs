@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "Dalej",
         back: "Wstecz",
         send: "Wyślij",
+        ok: "OK",
         of: "Pytanie {n} z {all}",
         optional: "(opcjonalne)",
         choose: "Wybierz…",

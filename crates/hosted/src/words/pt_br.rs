@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "Avançar",
         back: "Voltar",
         send: "Enviar",
+        ok: "OK",
         of: "Pergunta {n} de {all}",
         optional: "(opcional)",
         choose: "Selecione…",

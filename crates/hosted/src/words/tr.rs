@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "İleri",
         back: "Geri",
         send: "Gönder",
+        ok: "Tamam",
         of: "Soru {n} / {all}",
         optional: "(isteğe bağlı)",
         choose: "Seçin…",

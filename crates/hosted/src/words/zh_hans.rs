@@ -8,6 +8,7 @@ pub(super) const WORDS: Words = Words {
         next: "下一步",
         back: "返回",
         send: "提交",
+        ok: "好的",
         of: "第 {n} 题，共 {all} 题",
         optional: "（选填）",
         choose: "请选择…",

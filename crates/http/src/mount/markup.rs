@@ -1,7 +1,8 @@
 //! Adds the path to the addresses in a page.
 //!
-//! The pages are written by templates that escape `<` in every text, so what looks like a tag is one.
-//! Only attributes that hold an address are changed: a value of a field may begin with a slash, too.
+//! The pages are written by templates that escape `<` in every text, so what looks like a tag is
+//! one. Only attributes that hold an address are changed: a value of a field may begin with a
+//! slash, too.
 
 /// The attributes that hold an address; those of scripts are listed by name.
 const ADDRESSES: &[&str] = &[

@@ -117,10 +117,16 @@ impl Resolve for PolicyResolver {
         let (policy, found) =
             (Arc::clone(&self.policy), self.names.look_up(name.as_str().to_owned()));
         Box::pin(async move {
+            let found = found.await.unwrap_or_else(|error| {
+                tracing::debug!(%error, "a name was not resolved");
+                Vec::new()
+            });
             let may: Vec<SocketAddr> =
-                found.await?.into_iter().filter(|it| policy.permits(it.ip())).collect();
+                found.into_iter().filter(|it| policy.permits(it.ip())).collect();
             if may.is_empty() {
-                return Err("the name resolves to no public address".into());
+                // The same in both cases: an app's administrators read it, and must not learn which
+                // names this network has.
+                return Err("the name resolves to no public address, or to none at all".into());
             }
             Ok(Box::new(may.into_iter()) as Addrs)
         })

@@ -35,13 +35,6 @@ impl WebhookClient {
         Self::with(policy, resolver, EXCHANGE_MAX)
     }
 
-    /// With another time limit.
-    pub fn with_limit(policy: OutboundPolicy, limit: Duration) -> Self {
-        let policy = Arc::new(policy);
-        let resolver = PolicyResolver::new(&policy);
-        Self::with(policy, resolver, limit)
-    }
-
     fn with(policy: Arc<OutboundPolicy>, resolver: PolicyResolver, limit: Duration) -> Self {
         let client = client_builder()
             .redirect(Policy::none())
@@ -221,7 +214,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let policy = Arc::new(OutboundPolicy { networks: Vec::new(), plain_http: true });
-        // The documentation network is allowed here, so that the first request is let through to it.
+        // The documentation network is allowed here, so that the first request is let through to
+        // it.
         let open =
             OutboundPolicy { networks: vec!["192.0.2.0/24".parse().unwrap()], ..(*policy).clone() };
         let open = Arc::new(open);
@@ -235,5 +229,31 @@ mod tests {
         assert!(second.contains("no public address"), "{second}");
         let accepted = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
         assert!(accepted.is_err(), "the client connected to this machine");
+    }
+
+    /// Has one name, with an internal address.
+    #[derive(Debug)]
+    struct Internal;
+
+    impl Names for Internal {
+        fn look_up(&self, name: String) -> LookUp {
+            Box::pin(async move {
+                match name == "wiki.internal" {
+                    true => Ok(vec!["10.0.0.7:0".parse().unwrap()]),
+                    false => Err(std::io::Error::other("Name or service not known")),
+                }
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn the_error_for_an_internal_name_is_that_for_a_name_that_does_not_exist() {
+        let policy = Arc::new(OutboundPolicy { networks: Vec::new(), plain_http: true });
+        let resolver = PolicyResolver::of(&policy, Arc::new(Internal));
+        let client = WebhookClient::with(policy, resolver, Duration::from_secs(5));
+        let send = async |host: &str| client.send(request(format!("http://{host}/"))).await;
+        let internal = send("wiki.internal").await.unwrap_err();
+        assert_eq!(internal, send("none.internal").await.unwrap_err());
+        assert!(internal.contains("no public address"), "{internal}");
     }
 }

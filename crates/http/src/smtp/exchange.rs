@@ -1,8 +1,8 @@
 //! One e-mail over an open connection.
 //!
 //! A server that has the whole e-mail may take long to reply: it checks the content first, and a
-//! client that gives up earlier makes it a second e-mail (RFC 5321, 4.5.3.2). So that reply has a limit
-//! of its own.
+//! client that gives up earlier makes it a second e-mail (RFC 5321, 4.5.3.2). So that reply has a
+//! limit of its own.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use sluice_engine::mail::SendError;
 
 use super::{LATE, refusal};
 
-/// How long the server may take to accept the sender, the recipient and the beginning of the content.
+/// How long the server may take to accept the sender, the recipient and the beginning of the
+/// content.
 const ENVELOPE_MAX: Duration = Duration::from_secs(25);
 /// How long it may take to read the content and to reply to its end.
 const CONTENT_MAX: Duration = Duration::from_secs(10 * 60);

@@ -21,8 +21,8 @@ use sluice_engine::mail::{OutgoingMail, SendError, Transport};
 use sluice_flow::email::is_email;
 use url::Url;
 
-/// How long the server may take to connect, and to be ready for an e-mail after that. Every e-mail has
-/// its own connection, so one that hangs leaves nothing behind.
+/// How long the server may take to connect, and to be ready for an e-mail after that. Every e-mail
+/// has its own connection, so one that hangs leaves nothing behind.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const READY_MAX: Duration = Duration::from_secs(25);
 const LATE: &str = "it did not answer in time";
@@ -160,8 +160,8 @@ impl Transport for SmtpTransport {
     }
 }
 
-/// What an error means for the e-mail. The text of a reply may name the recipient, so only its codes
-/// are kept.
+/// What an error means for the e-mail. The text of a reply may name the recipient, so only its
+/// codes are kept.
 fn refusal(error: &Error) -> SendError {
     let Some(status) = error.status() else {
         let what = match error {

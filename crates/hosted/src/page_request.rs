@@ -1,5 +1,6 @@
 //! A request to a page, with what every page needs: the flow, the parameters, the reader's
-//! language, and who the visitor is by their token. A visitor who may not continue gets a page with the reason.
+//! language, and who the visitor is by their token. A visitor who may not continue gets a page with
+//! the reason.
 
 use std::sync::Arc;
 
@@ -23,13 +24,13 @@ use super::texts::FlowTexts;
 use super::words::Words;
 
 /// The header that identifies a request of the script.
-const SLUICE_SCRIPT: HeaderName = HeaderName::from_static("sluice-script");
+pub(super) const SLUICE_SCRIPT: HeaderName = HeaderName::from_static("sluice-script");
 
 /// What the log says if the store is down.
 pub(super) const UNREAD: &str = "cannot read a hosted page";
 
 /// A request whose flow was found.
-pub(super) struct Visit {
+pub(super) struct PageRequest {
     pub(super) flow: HostedFlow,
     pub(super) parameters: Parameters,
     pub(super) languages: Vec<String>,
@@ -41,19 +42,19 @@ pub(super) struct Visit {
     pub(super) preview: Option<PreviewContext>,
     /// The path of the public URL.
     pub(super) public_path: Box<str>,
-    /// Whether the address has an invitation of this flow ([`Visit::find_invitation`]).
+    /// Whether the address has an invitation of this flow ([`PageRequest::find_invitation`]).
     is_invited: bool,
 }
 
-/// Why a visit was refused.
-pub(super) enum VisitRefused {
+/// Why a request was refused.
+pub(super) enum PageRefused {
     /// Nothing to show, or not now.
     Page(Response),
     /// The caller has not proven who they are; the flow is known, but nothing of it may be shown.
-    Token(Box<Visit>, Response),
+    Token(Box<PageRequest>, Response),
 }
 
-impl VisitRefused {
+impl PageRefused {
     pub(super) fn page(self) -> Response {
         match self {
             Self::Page(response) | Self::Token(_, response) => response,
@@ -61,8 +62,8 @@ impl VisitRefused {
     }
 }
 
-impl Visit {
-    pub(super) async fn resolve(engine: &Engine, head: Parts) -> Result<Self, VisitRefused> {
+impl PageRequest {
+    pub(super) async fn resolve(engine: &Engine, head: Parts) -> Result<Self, PageRefused> {
         let query = head.uri.query();
         let accepted = text(&head.headers, ACCEPT_LANGUAGE).map(str::to_owned);
         let flow_id = head.uri.path().split('/').nth(2).unwrap_or_default();
@@ -82,7 +83,7 @@ impl Visit {
                     preview: None,
                     public_path: "",
                 };
-                return Err(VisitRefused::Page(match outcome {
+                return Err(PageRefused::Page(match outcome {
                     Err(error) => {
                         store_down(&error, UNREAD);
                         frame.failed()
@@ -98,7 +99,7 @@ impl Visit {
         let bearer = entry.bearer().cloned();
         let is_scripted = head.headers.contains_key(SLUICE_SCRIPT);
         let headers = head.headers;
-        let visit = Self {
+        let page_request = Self {
             flow,
             parameters,
             languages,
@@ -110,10 +111,10 @@ impl Visit {
             is_invited: false,
         };
         match entry.app() {
-            Ok(_) => Ok(visit),
+            Ok(_) => Ok(page_request),
             Err(denied) => {
-                let response = visit.denied(denied);
-                Err(VisitRefused::Token(Box::new(visit), response))
+                let response = page_request.denied(denied);
+                Err(PageRefused::Token(Box::new(page_request), response))
             }
         }
     }
@@ -146,12 +147,12 @@ impl Visit {
     /// The page of a test link at this address, in the language of its reader.
     pub(super) fn test(engine: &Engine, flow: HostedFlow, address: &str, head: Parts) -> Self {
         let accepted = text(&head.headers, ACCEPT_LANGUAGE).map(str::to_owned);
-        let mut visit = Self::preview(engine, flow, address, head);
-        visit.languages = visit.parameters.languages(accepted.as_deref());
-        if let Some(preview) = &mut visit.preview {
+        let mut page_request = Self::preview(engine, flow, address, head);
+        page_request.languages = page_request.parameters.languages(accepted.as_deref());
+        if let Some(preview) = &mut page_request.preview {
             preview.is_test = true;
         }
-        visit
+        page_request
     }
 
     fn denied(&self, denied: AccessDenied) -> Response {
@@ -273,6 +274,16 @@ impl Visit {
             None => format!("/f/{}{}", self.flow.flow_id, self.search()),
         }
     }
+}
+
+/// A page that shows nothing of a flow.
+pub(super) fn bare_page(request: &HeaderMap, page: impl Fn(Frame<'_>) -> Response) -> Response {
+    let parameters = Parameters::default();
+    let languages = parameters.languages(text(request, ACCEPT_LANGUAGE));
+    let words = Words::for_reader(&languages);
+    let language = words.language;
+    let (parameters, flow, preview, public_path) = (&parameters, None, None, "");
+    page(Frame { words, language, parameters, request, flow, preview, public_path })
 }
 
 /// The value of a header, if it is text.
