@@ -9,6 +9,7 @@ use sluice_store::{Scope, VersionRow};
 
 use crate::admin::AdminResult;
 use crate::branding::{HostedSettings, design_of};
+use crate::definitions::stored_json;
 use crate::handle::AppHandle;
 
 /// Where an image is used.
@@ -34,8 +35,8 @@ pub struct FlowUse {
     pub is_archived: bool,
     /// Whether it is the background in the flow's design.
     pub in_design: bool,
-    /// The prompts of the questions with the image, or with an option that has it: each once, in the
-    /// order of the newest version. Empty for a question without a prompt.
+    /// The prompts of the questions with the image, or with an option that has it: each once, in
+    /// the order of the newest version. Empty for a question without a prompt.
     pub prompts: Vec<String>,
     /// When responses to these questions end, if only replaced versions have them.
     pub ends_at: Option<Timestamp>,
@@ -80,7 +81,7 @@ fn newest_first(versions: &[VersionRow]) -> Vec<(&VersionRow, Value)> {
     let mut versions: Vec<_> = versions.iter().collect();
     versions.sort_by_key(|it| (it.times.published_at.is_some(), std::cmp::Reverse(it.number)));
     let parsed = versions.into_iter();
-    parsed.map(|it| (it, serde_json::from_str(&it.definition).unwrap_or_default())).collect()
+    parsed.map(|it| (it, stored_json(it).unwrap_or_default())).collect()
 }
 
 /// Whether any part of a definition is the id of the asset. A draft may have it anywhere.

@@ -1,8 +1,8 @@
 //! Assets: images that authors upload for their flows.
 //!
 //! An asset never changes, and the same image is stored once per app. Anyone with the id can read
-//! it. It cannot be deleted while something in use names it; a version that has ended does not count,
-//! or a published image could never be deleted.
+//! it. It cannot be deleted while something in use names it; a version that has ended does not
+//! count, or a published image could never be deleted.
 
 use std::sync::Arc;
 

@@ -3,24 +3,47 @@
 
 use std::collections::HashMap;
 
-use sluice_flow::id::{AppId, AuditId};
+use serde_json::Value;
+use sluice_flow::id::{AppId, AuditId, FlowId};
 use sluice_store::{ActorId, AuditQuery, AuditRow, Scope};
 
 use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::core::Core;
 
-/// An entry, and the display name of its actor.
+/// An entry, the display name of its actor, and the flow that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     pub row: AuditRow,
     pub who: String,
+    /// The flow and its present name; none if the entry is about something else, or the flow is
+    /// gone.
+    pub flow: Option<(FlowId, String)>,
 }
 
-/// Adds the display name of the actor to each entry; reads all names at once.
+/// Adds the names of the actor and of the flow to each entry; reads all names of a kind at once.
 pub(crate) async fn named(core: &Core, rows: Vec<AuditRow>) -> AdminResult<Vec<AuditEntry>> {
     let names = actor_names(core, rows.iter().map(|row| row.actor.as_str())).await?;
-    Ok(rows.into_iter().zip(names).map(|(row, who)| AuditEntry { row, who }).collect())
+    let wanted: Vec<(AppId, FlowId)> = rows.iter().filter_map(flow_of).collect();
+    let flows: HashMap<FlowId, String> =
+        core.store.find_flow_names(&wanted).await?.into_iter().collect();
+    let entry = |(row, who): (AuditRow, String)| {
+        let flow = flow_of(&row).map(|(_, flow)| flow);
+        let flow = flow.and_then(|flow| Some((flow, flows.get(&flow)?.clone())));
+        AuditEntry { row, who, flow }
+    };
+    Ok(rows.into_iter().zip(names).map(entry).collect())
+}
+
+/// The flow that an entry is about: its subject, or that of its subject.
+fn flow_of(row: &AuditRow) -> Option<(AppId, FlowId)> {
+    let app = row.app_id?;
+    let subject: Option<FlowId> = row.subject.parse().ok();
+    let in_detail = || {
+        let detail: Value = serde_json::from_str(&row.detail).ok()?;
+        detail["flowId"].as_str()?.parse().ok()
+    };
+    Some((app, subject.or_else(in_detail)?))
 }
 
 /// The display name of each of these actors; reads all names at once.

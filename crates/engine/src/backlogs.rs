@@ -1,7 +1,7 @@
 //! Reads what only the database knows, for the metrics: waiting e-mails and partitions.
 //!
-//! Not with each scrape, so that a database that hangs does not hide the other metrics. Webhooks have
-//! their own ([`crate::webhooks`]).
+//! Not with each scrape, so that a database that hangs does not hide the other metrics. Webhooks
+//! have their own ([`crate::webhooks`]).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,10 +3,11 @@
 //! A store with one writer gets everything that waits in one write. A store with several lanes gets
 //! writes side by side. Those that link respondents or invitations take more exchanges with the
 //! database, so they do not delay the others. Each of the two takes the submissions of all apps,
-//! with two exceptions. On a database that is sharded by app, a write holds one app: it then touches
-//! one machine, and an unavailable machine delays only its own apps. And a submission whose app is
-//! just being changed is written with those of its app only, since it has to wait for the change.
-//! Lanes take turns, and of several places, writes of single apps leave one to those of all apps.
+//! with two exceptions. On a database that is sharded by app, a write holds the apps of one
+//! machine, and an unavailable machine delays only its own apps; one that links holds a single app,
+//! and so does every write if the machines of apps are unknown. And a submission whose app is just
+//! being changed is written with those of its app only, since it has to wait for the change. Lanes
+//! take turns, and of several places, writes of single apps leave one to those of many.
 //!
 //! Each lane has its own line and its own bound ([`crate::overload`]).
 
@@ -38,6 +39,8 @@ pub(crate) enum Lane {
     All,
     /// Of all apps, linked to respondents or invitations.
     Linked,
+    /// Of the apps that one server has.
+    Server(u32),
     /// Of one app.
     App(AppId),
 }
@@ -45,7 +48,7 @@ pub(crate) enum Lane {
 impl Lane {
     pub(crate) fn if_busy(self) -> IfBusy {
         match self {
-            Self::All | Self::Linked => IfBusy::Skip,
+            Self::All | Self::Linked | Self::Server(_) => IfBusy::Skip,
             Self::App(_) => IfBusy::Wait,
         }
     }
@@ -55,6 +58,8 @@ impl Lane {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needs {
     pub(crate) app: AppId,
+    /// The server that has its app, if there are several and it is known.
+    pub(crate) server: Option<u32>,
     /// Its app was being changed when it was written the first time.
     pub(crate) alone: bool,
     pub(crate) linked: bool,
@@ -169,9 +174,9 @@ impl<T: Weighted> Batches<T> {
     }
 
     /// Adds a submission to its line. If it would not be stored within the deadline, it takes the
-    /// place of the first one in line, provided that this is overdue; otherwise it is refused. It is
-    /// also refused if its line may not grow while the queue has room for `room` submissions of usual
-    /// size; lines that all apps share always may.
+    /// place of the first one in line, provided that this is overdue; otherwise it is refused. It
+    /// is also refused if its line may not grow while the queue has room for `room` submissions of
+    /// usual size; lines that the apps of all servers share always may.
     pub(crate) fn add(
         &mut self,
         needs: Needs,
@@ -195,7 +200,7 @@ impl<T: Weighted> Batches<T> {
                 return Added::InPlaceOf(first);
             }
         }
-        if let Lane::App(_) = lane
+        if let Lane::App(_) | Lane::Server(_) = lane
             && !overload::may_grow(rows, line.bytes, room)
         {
             return Added::Refused(submission, wait());
@@ -220,14 +225,16 @@ impl<T: Weighted> Batches<T> {
         self.lanes.count.saturating_sub(1).max(1)
     }
 
-    fn lane_of(&self, Needs { app, alone, linked }: Needs) -> Lane {
+    fn lane_of(&self, Needs { app, server, alone, linked }: Needs) -> Lane {
         if self.lanes.count == 1 && !self.lanes.by_app && !alone {
             return Lane::All;
         }
-        match linked {
-            _ if self.lanes.by_app || alone => Lane::App(app),
-            true => Lane::Linked,
-            false => Lane::All,
+        match (self.lanes.by_app, server) {
+            _ if alone => Lane::App(app),
+            (true, Some(server)) if !linked => Lane::Server(server),
+            (true, _) => Lane::App(app),
+            (false, _) if linked => Lane::Linked,
+            (false, _) => Lane::All,
         }
     }
 
@@ -260,17 +267,17 @@ impl<T: Weighted> Batches<T> {
         Some(Batch { lane, started, overdue, queued })
     }
 
-    /// Whether there is a place for this lane, and it is worth using. A second concurrent write costs
-    /// the database as much as a large one, so it waits until enough responses have gathered, or the
-    /// first is slow.
+    /// Whether there is a place for this lane, and it is worth using. A second concurrent write
+    /// costs the database as much as a large one, so it waits until enough responses have gathered,
+    /// or the first is slow.
     fn may_write(&self, lane: &Lane, now: impl Fn() -> Instant) -> bool {
         let places = self.places();
         if let Lane::App(_) = lane
-            && !self.lanes.by_app
+            && self.has_shared_lanes()
         {
             let of_apps = |(lane, it): (&Lane, &UnderWay)| match lane {
                 Lane::App(_) => it.count,
-                Lane::All | Lane::Linked => 0,
+                Lane::All | Lane::Linked | Lane::Server(_) => 0,
             };
             if self.under_way.iter().map(of_apps).sum::<usize>() >= places {
                 return false;
@@ -283,6 +290,14 @@ impl<T: Weighted> Batches<T> {
         let is_worth =
             || waiting >= FURTHER_ROWS_MIN || now().duration_since(under_way.last_started) >= SLOW;
         under_way.count < places && is_worth()
+    }
+
+    /// Whether there are lanes of many apps.
+    fn has_shared_lanes(&self) -> bool {
+        let is_shared = |lane: &Lane| !matches!(lane, Lane::App(_));
+        // They are the first in order.
+        let (waiting, under_way) = (self.waiting.keys().next(), self.under_way.keys().next());
+        !self.lanes.by_app || [waiting, under_way].into_iter().flatten().any(is_shared)
     }
 
     /// Notes the end of a write and how long it took; without a time, nothing was written.
@@ -323,177 +338,5 @@ fn expected_wait(writes_ahead: usize, under_way: Option<&UnderWay>, now: Instant
 
 #[cfg(test)]
 mod simulation;
-
 #[cfg(test)]
-mod tests {
-    use uuid::Uuid;
-
-    use super::*;
-
-    impl Weighted for () {
-        fn weight(&self) -> usize {
-            0
-        }
-    }
-
-    #[derive(Debug, Clone, Copy)]
-    struct Bytes(usize);
-
-    impl Weighted for Bytes {
-        fn weight(&self) -> usize {
-            self.0
-        }
-    }
-
-    fn by_app(count: usize) -> Batches<()> {
-        Batches::new(Lanes { count, by_app: true })
-    }
-
-    fn for_all(count: usize) -> Batches<()> {
-        Batches::new(Lanes { count, by_app: false })
-    }
-
-    fn is_added<T>(added: &Added<T>) -> bool {
-        !matches!(added, Added::Refused(..))
-    }
-
-    fn needs(app: u128) -> Needs {
-        Needs { app: AppId::from_uuid(Uuid::from_u128(app)), alone: false, linked: false }
-    }
-
-    fn of(app: u128) -> Lane {
-        Lane::App(needs(app).app)
-    }
-
-    fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
-        for app in apps {
-            assert!(is_added(&batches.add(needs(app), Instant::now(), (), usize::MAX)));
-        }
-    }
-
-    fn sizes_at(batches: &mut Batches<()>, now: Instant) -> Vec<(Lane, usize)> {
-        let next = || batches.next(|| now).map(|it| (it.lane, it.queued.len()));
-        std::iter::from_fn(next).collect()
-    }
-
-    fn sizes(batches: &mut Batches<()>) -> Vec<(Lane, usize)> {
-        sizes_at(batches, Instant::now())
-    }
-
-    #[test]
-    fn a_write_takes_all_apps() {
-        for count in [1, 4] {
-            let mut batches = for_all(count);
-            add(&mut batches, [1, 2, 1]);
-            assert_eq!(sizes(&mut batches), [(Lane::All, 3)]);
-        }
-    }
-
-    #[test]
-    fn linked_submissions_do_not_delay_others_unless_there_is_one_writer() {
-        let linked = Needs { linked: true, ..needs(1) };
-        let mut one = for_all(1);
-        one.add(linked, Instant::now(), (), usize::MAX);
-        add(&mut one, [1]);
-        assert_eq!(sizes(&mut one), [(Lane::All, 2)]);
-        let mut several = for_all(4);
-        several.add(linked, Instant::now(), (), usize::MAX);
-        add(&mut several, [1, 2]);
-        assert_eq!(sizes(&mut several), [(Lane::Linked, 1), (Lane::All, 2)]);
-    }
-
-    #[test]
-    fn a_submission_that_must_wait_for_its_app_does_not_delay_others() {
-        let mut batches = for_all(3);
-        batches.add(Needs { alone: true, ..needs(1) }, Instant::now(), (), usize::MAX);
-        // Further ones of the same app need not wait, once the change is over.
-        add(&mut batches, [1, 2]);
-        assert_eq!(sizes(&mut batches), [(of(1), 1), (Lane::All, 2)]);
-    }
-
-    #[test]
-    fn apps_that_wait_leave_a_place_for_all_others() {
-        let mut batches = for_all(3);
-        for app in 1..=3 {
-            batches.add(Needs { alone: true, ..needs(app) }, Instant::now(), (), usize::MAX);
-        }
-        add(&mut batches, [4]);
-        assert_eq!(sizes(&mut batches), [(of(1), 1), (of(2), 1), (Lane::All, 1)]);
-    }
-
-    #[test]
-    fn a_slow_write_does_not_hold_up_the_next_one() {
-        let mut batches = for_all(3);
-        let start = Instant::now();
-        add(&mut batches, [1]);
-        assert_eq!(sizes_at(&mut batches, start), [(Lane::All, 1)]);
-        add(&mut batches, [2]);
-        assert_eq!(sizes_at(&mut batches, start + SLOW / 2), []);
-        assert_eq!(sizes_at(&mut batches, start + SLOW), [(Lane::All, 1)]);
-        add(&mut batches, [3]);
-        assert_eq!(sizes_at(&mut batches, start + 3 * SLOW), [], "a place is left for others");
-    }
-
-    #[test]
-    fn lanes_by_app_write_one_app_each_and_no_app_holds_every_lane() {
-        let mut batches = by_app(3);
-        add(&mut batches, [1; 5 * BATCH_MAX]);
-        assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX), (of(1), BATCH_MAX)]);
-        add(&mut batches, [2]);
-        assert_eq!(sizes(&mut batches), [(of(2), 1)]);
-        add(&mut batches, [3]);
-        assert_eq!(sizes(&mut batches), [], "every lane is in use");
-        batches.ended(of(1), None);
-        assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX)]);
-        assert_eq!(batches.count(), 2 * BATCH_MAX + 1);
-    }
-
-    #[test]
-    fn an_app_with_its_own_line_leaves_room_for_others() {
-        let alone = |app| Needs { alone: true, ..needs(app) };
-        for (mut batches, own) in [(for_all(4), alone(1)), (by_app(4), needs(1))] {
-            for _ in 0..100 {
-                batches.add(own, Instant::now(), (), usize::MAX);
-            }
-            assert!(!is_added(&batches.add(own, Instant::now(), (), 100)));
-            assert!(is_added(&batches.add(own, Instant::now(), (), 101)));
-            assert!(is_added(&batches.add(alone(2), Instant::now(), (), 1)), "another finds room");
-        }
-        let mut shared = for_all(4);
-        add(&mut shared, [1; 100]);
-        let added = shared.add(needs(1), Instant::now(), (), 1);
-        assert!(is_added(&added), "the line of all apps may fill the queue");
-    }
-
-    #[test]
-    fn the_bytes_of_a_line_count_as_well_as_its_rows() {
-        let large = Bytes(100 * overload::ROW_BYTES);
-        let mut batches = Batches::new(Lanes { count: 4, by_app: true });
-        assert!(is_added(&batches.add(needs(1), Instant::now(), large, 101)));
-        assert!(!is_added(&batches.add(needs(1), Instant::now(), large, 100)));
-        assert!(batches.next(Instant::now).is_some());
-        let added = batches.add(needs(1), Instant::now(), large, 100);
-        assert!(is_added(&added), "they were taken");
-    }
-
-    #[test]
-    fn apps_take_turns() {
-        let mut batches = by_app(8);
-        add(&mut batches, [1; BATCH_MAX + FURTHER_ROWS_MIN]);
-        add(&mut batches, [2, 3]);
-        let last = (of(1), FURTHER_ROWS_MIN);
-        assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX), (of(2), 1), (of(3), 1), last]);
-    }
-
-    #[test]
-    fn a_second_write_of_an_app_waits_for_enough_responses() {
-        let mut batches = by_app(4);
-        let now = Instant::now();
-        add(&mut batches, [1]);
-        assert_eq!(sizes_at(&mut batches, now), [(of(1), 1)]);
-        add(&mut batches, [1; FURTHER_ROWS_MIN - 1]);
-        assert_eq!(sizes_at(&mut batches, now), []);
-        batches.ended(of(1), None);
-        assert_eq!(sizes_at(&mut batches, now), [(of(1), FURTHER_ROWS_MIN - 1)]);
-    }
-}
+mod tests;

@@ -1,4 +1,5 @@
-//! Branding of hosted pages: the design of an app or a flow, and whether suspected bots must confirm.
+//! Branding of hosted pages: the design of an app or a flow, and whether suspected bots must
+//! confirm.
 //!
 //! The settings are stored as the JSON that an administrator sees. What pages need (decoded
 //! pictures, ready to send, and readable colours) is computed when the app or the flow is loaded.

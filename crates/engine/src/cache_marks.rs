@@ -1,7 +1,7 @@
 //! Marks that cached entries share: how a change outdates all entries of its app at once.
 //!
-//! A change costs the same however many entries there are, and nothing searches for them: whoever
-//! finds an entry with an outdated mark drops it.
+//! A change costs the same however many entries there are, and nothing searches for them: a reader
+//! that finds an outdated entry drops it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

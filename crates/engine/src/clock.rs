@@ -1,5 +1,5 @@
-//! Time as a dependency: nodes follow the clock of the database that they share; tests set it to the
-//! edge of a window, or let it pass at once.
+//! Time as a dependency: nodes follow the clock of the database that they share; tests set it to
+//! the edge of a window, or let it pass at once.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -54,8 +54,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// The largest difference between the clocks of this machine and of the store. Beyond it one of them
-/// is wrong: a server does not start, and retention deletes nothing.
+/// The largest difference between the clocks of this machine and of the store. Beyond it one of
+/// them is wrong: a server does not start, and retention deletes nothing.
 pub const OFFSET_MAX: Duration = Duration::from_secs(10 * 60);
 /// How often the store's clock is read again.
 const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);

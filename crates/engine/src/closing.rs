@@ -1,18 +1,19 @@
 //! Limits on the number of responses of a flow: its settings, and how many responses they have
 //! counted.
 //!
-//! The store compares the counts with the limits when it stores a response. Here they are set: a new
-//! limit counts the responses that are already stored. Most of them are counted in pages while
+//! The store compares the counts with the limits when it stores a response. Here they are set: a
+//! new limit counts the responses that are already stored. Most of them are counted in pages while
 //! submissions go on, until only those of the last minute are left, however long that takes; these
-//! are counted by the store in the transaction that sets the limit. A response that is deleted makes room for another one. One that is erased with
-//! its respondent, or that is older than the app keeps responses, stays counted: a survey that is
-//! complete does not open again by itself. [`crate::recount`] counts what is stored now.
+//! are counted by the store in the transaction that sets the limit. A response that is deleted
+//! makes room for another one. One that is erased with its respondent, or that is older than the
+//! app keeps responses, stays counted: a survey that is complete does not open again by itself.
+//! [`crate::recount`] counts what is stored now.
 
 use serde_json::Value;
 use sluice_flow::closing::{
     Closing, ClosingCounts, QuotaChange, VersionLimits, close_after_fault, read_quotas,
 };
-use sluice_flow::definition::{self, Definition, Fault};
+use sluice_flow::definition::{Definition, Fault};
 use sluice_flow::id::{FlowVersionId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
@@ -23,6 +24,7 @@ use uuid::Uuid;
 
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
+use crate::definitions::stored_definition;
 use crate::handle::{AppHandle, FlowHandle};
 
 /// The number of versions, and of responses, to read at a time.
@@ -181,7 +183,7 @@ async fn limits_by_version(
         let Some(last) = page.last() else { return Ok(limits) };
         before = Some(last.number);
         for version in &page {
-            let definition = definition::stored(&version.definition).ok();
+            let definition = stored_definition(version);
             let of_version = closing.limits(definition.as_ref()).only(counters);
             limits.push((version.flow_version_id, of_version));
         }
@@ -229,14 +231,14 @@ async fn count_between(
 }
 
 /// The room that the deletion of a response makes; `None` if its flow limits nothing.
-pub(crate) async fn release(store: &dyn Store, row: &ResponseRow) -> StoreResult<Option<Write>> {
-    let Some(found) = store.find_version(row.flow_version_id).await? else { return Ok(None) };
+pub(crate) async fn release(core: &Core, row: &ResponseRow) -> StoreResult<Option<Write>> {
+    let Some(found) = core.store.find_version(row.flow_version_id).await? else { return Ok(None) };
     let closing = found.flow.limits()?;
     if closing.is_empty() {
         return Ok(None);
     }
-    let definition = definition::stored(&found.version.definition).ok();
-    let limits = closing.limits(definition.as_ref()).of_stored(&row.answers);
+    let definition = core.definitions.readable(&found.version);
+    let limits = closing.limits(definition.as_deref()).of_stored(&row.answers);
     let counters = limits.into_iter().map(|limit| limit.counter).collect();
     let (app_id, flow_id) = (row.app_id, row.flow_id);
     Ok(Some(Write::Closing(ClosingWrite::Release { app_id, flow_id, counters })))

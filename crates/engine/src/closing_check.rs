@@ -1,7 +1,7 @@
 //! Compares the counters of limited flows with the stored responses, for [`crate::integrity`].
 //!
-//! A counter may be higher than the number of responses: those that were erased or have expired stay
-//! counted. If it is lower, more responses could be accepted than the limit allows.
+//! A counter may be higher than the number of responses: those that were erased or have expired
+//! stay counted. If it is lower, more responses could be accepted than the limit allows.
 
 use std::collections::HashMap;
 

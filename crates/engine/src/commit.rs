@@ -51,25 +51,28 @@ pub(crate) struct Pending {
     pub(crate) alone: bool,
 }
 
-impl Pending {
+struct Waiting {
+    pending: Pending,
+    /// As [`server_of`](sluice_store::roles::IntakeStore::server_of).
+    server: Option<u32>,
+    weight: usize,
+    reply: oneshot::Sender<CommitOutcome>,
+    /// The span of its request, if that is traced.
+    span: Option<ActiveSpan>,
+}
+
+impl Waiting {
     fn needs(&self) -> Needs {
-        let Self { response, alone, .. } = self;
+        let Pending { response, alone, .. } = &self.pending;
         Needs {
             app: response.row.app_id,
+            server: self.server,
             alone: *alone,
             linked: response.claim.is_some()
                 || response.invitation.is_some()
                 || !response.limits.is_empty(),
         }
     }
-}
-
-struct Waiting {
-    pending: Pending,
-    weight: usize,
-    reply: oneshot::Sender<CommitOutcome>,
-    /// The span of its request, if that is traced.
-    span: Option<ActiveSpan>,
 }
 
 impl Weighted for Waiting {
@@ -118,7 +121,8 @@ impl Committer {
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
         let (reply, settled) = oneshot::channel();
         let (weight, span) = (weight_of(&pending.response), spans::current());
-        let waiting = Waiting { weight, pending, reply, span };
+        let server = self.0.store.server_of(pending.response.row.app_id);
+        let waiting = Waiting { pending, server, weight, reply, span };
         match TOGETHER.take() {
             Some(mut others) => {
                 others.push(waiting);
@@ -216,7 +220,7 @@ struct Queue {
 
 impl Queue {
     fn add(&mut self, waiting: Waiting, now: Instant) -> Added<Waiting> {
-        let (needs, weight) = (waiting.pending.needs(), waiting.weight);
+        let (needs, weight) = (waiting.needs(), waiting.weight);
         if !self.has_room(weight) {
             let wait = self.batches.expected_wait(needs, now);
             return Added::Refused(waiting, wait);
@@ -304,7 +308,7 @@ impl Writer {
 
     /// Gives the responses of a batch their ids. Those that waited for too long, or whose version
     /// stopped accepting while they queued, are answered now. Those whose client has gone are
-    /// dropped: nobody has been told anything about them, and a retry stores them.
+    /// dropped: none was acknowledged or refused, and a retry stores them.
     fn rows_of(&self, mut batch: Batch<Waiting>, into: &mut InProgress) -> Vec<NewResponse> {
         self.note_taken(&batch);
         if batch.overdue > 0 {
@@ -360,7 +364,7 @@ impl Writer {
             }
             note_wait(waiting.span.as_ref(), since, now);
             let mut queue = self.queue();
-            let wait = queue.batches.expected_wait(waiting.pending.needs(), now);
+            let wait = queue.batches.expected_wait(waiting.needs(), now);
             let refused = queue.refuse(wait, now);
             drop(queue);
             // The client may have gone just now.

@@ -1,4 +1,5 @@
-//! What the queue of submissions adds to traces: how long a request waited, and the write that it shared.
+//! What the queue of submissions adds to traces: how long a request waited, and the write that it
+//! shared.
 
 use std::time::Instant;
 

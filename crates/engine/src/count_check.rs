@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_flow::counts::{Contribution, Counts, DailyCounts, Delta, Gathered, OTHERS};
-use sluice_flow::definition::{self, Definition};
+use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId};
 use sluice_flow::time::Day;
-use sluice_store::{FlowCounts, ResponseRow};
+use sluice_store::{FlowCounts, ResponseRow, VersionRow};
+
+use crate::definitions::stored_definition;
 
 /// The counts of the flow whose responses are being read.
 #[derive(Debug, Default)]
@@ -30,9 +32,8 @@ impl CountCheck {
         self.definitions.contains_key(&row.flow_version_id)
     }
 
-    pub(crate) fn learn(&mut self, row: &ResponseRow, json: Option<&str>) {
-        let definition = json.and_then(|json| definition::stored(json).ok());
-        self.definitions.insert(row.flow_version_id, definition);
+    pub(crate) fn learn(&mut self, row: &ResponseRow, version: Option<&VersionRow>) {
+        self.definitions.insert(row.flow_version_id, version.and_then(stored_definition));
     }
 
     /// The definition of the response's version, if it is known and can be read.

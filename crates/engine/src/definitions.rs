@@ -1,12 +1,14 @@
-//! Definitions of stored versions: the only code in this crate that parses them, with a cache.
+//! Definitions of stored versions: the only code outside the store that parses them.
 //!
-//! A published version never changes, so the result of parsing it is cached, including a failure. A
-//! draft is parsed each time.
+//! A published version never changes, so [`Definitions`] caches the result of parsing it, including
+//! a failure. A draft is parsed each time. [`stored_definition`] serves code without that cache,
+//! such as checks of a whole store; [`stored_json`] is for drafts, which may break every rule.
 
 use std::sync::Arc;
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use serde_json::Value;
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::FlowVersionId;
 use sluice_store::{StoreError, StoreResult, VersionRow};
@@ -19,6 +21,23 @@ const ENTRY_BYTES: u64 = 256;
 
 /// The definition, or why it cannot be read.
 type Read = Result<Arc<Definition>, Arc<str>>;
+
+/// The JSON of a version or draft, as it was stored.
+pub fn stored_json(row: &VersionRow) -> StoreResult<Value> {
+    let id = row.flow_version_id;
+    let value = serde_json::from_str(&row.definition);
+    value.map_err(|why| StoreError::Corrupt(format!("definition of {id}: {why}")))
+}
+
+/// The definition of a version or draft, if it can be read.
+pub fn stored_definition(row: &VersionRow) -> Option<Definition> {
+    definition::stored(&row.definition).ok()
+}
+
+/// The part of a version or draft that pages can show, if there is any.
+pub(crate) fn shown_definition(row: &VersionRow) -> Option<Definition> {
+    definition::presentable(&stored_json(row).ok()?).map(|(definition, _)| definition)
+}
 
 #[derive(Clone)]
 pub(crate) struct Definitions(Arc<Cache<FlowVersionId, (Read, u64), DefinitionWeighter>>);

@@ -13,13 +13,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition, Fault};
 use sluice_flow::id::FlowVersionId;
-use sluice_store::{
-    AuditQuery, AuditRow, Change, FlowRow, FlowState, Scope, StoreError, VersionRow, Write,
-};
+use sluice_store::{AuditQuery, AuditRow, Change, FlowRow, FlowState, Scope, VersionRow, Write};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::core::Core;
+use crate::definitions::stored_json;
 use crate::fault::{faultless, name_faults, object_fault};
 use crate::flows::new_draft;
 use crate::handle::FlowHandle;
@@ -69,7 +68,7 @@ impl FlowHandle {
     pub async fn draft(&self) -> AdminResult<Draft> {
         self.permit.core(Scope::Read)?;
         let draft = self.draft.as_ref().ok_or(AdminError::NotFound(Missing::Draft))?;
-        let definition = read(draft)?;
+        let definition = stored_json(draft)?;
         let faults = self.all_faults(&definition).await?;
         let tag = tag(&draft.definition);
         Ok(Draft { flow_version_id: draft.flow_version_id, definition, faults, tag })
@@ -162,7 +161,7 @@ impl FlowHandle {
                 "no version is published, so there is nothing to go back to",
             ));
         };
-        match self.save_draft(&read(published)?, seen).await? {
+        match self.save_draft(&stored_json(published)?, seen).await? {
             Saved::Saved { .. } => Ok(()),
             Saved::Overtaken(_) => Err(AdminError::conflict(
                 DRAFT_CHANGED,
@@ -210,7 +209,7 @@ impl FlowHandle {
 /// The flow under its new title. A flow is named by its title until it gets another name.
 fn renamed(state: &FlowState, definition: &Value) -> Option<FlowRow> {
     let before = state.draft.as_ref().or(state.current.as_ref())?;
-    let before = title_of(&serde_json::from_str(&before.definition).ok()?)?;
+    let before = title_of(&stored_json(before).ok()?)?;
     let title = title_of(definition)?;
     let is_named_by_title = state.flow.name == before && title != before;
     let is_name = name_faults("", &title).is_none();
@@ -235,7 +234,7 @@ impl Editing {
         let tag = tag_of(&state);
         let row = state.draft.as_ref().or(state.current.as_ref());
         let definition = match row {
-            Some(row) => read(row)?,
+            Some(row) => stored_json(row)?,
             None => json!({"title": state.flow.name, "questions": []}),
         };
         let published = state.current.as_ref().and_then(|row| core.definitions.readable(row));
@@ -262,12 +261,6 @@ pub(crate) fn tag_of(state: &FlowState) -> String {
 fn tag(text: &str) -> String {
     let hash = blake3::hash(text.as_bytes()).to_hex();
     hash[..TAG_DIGITS].to_owned()
-}
-
-fn read(row: &VersionRow) -> AdminResult<Value> {
-    let value = serde_json::from_str(&row.definition);
-    let corrupt = |error| StoreError::Corrupt(format!("version {}: {error}", row.flow_version_id));
-    Ok(value.map_err(corrupt)?)
 }
 
 fn faults_of(definition: &Value) -> Vec<Fault> {

@@ -5,6 +5,7 @@
 //! method delegates to the module that does the work.
 
 mod administration;
+mod health;
 mod judging;
 mod options;
 
@@ -36,12 +37,11 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::Ids;
 use crate::images::Images;
 use crate::intake::{Receipt, SubmitError};
-use crate::mail::{Delivered, Unsubscription};
+use crate::mail::Unsubscription;
 use crate::metrics::Metrics;
 use crate::outbound_hold::{Outbound, Publishes};
 use crate::people::password::Passwords;
 use crate::rate::{Limited, Usages};
-use crate::readiness;
 use crate::registry::{AppView, NoFlow, Registry, Resolved};
 use crate::reports::LockedReport;
 use crate::shown_images::ServedImage;
@@ -49,20 +49,17 @@ use crate::sink::SinkOptions;
 use crate::spans::Tracer;
 use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
-use crate::unavailable::NotReady;
 use crate::upkeep::Upkeep;
 use crate::verify::{Presented, TokenRefused, Verifying};
 use crate::visit_counts::VisitCounts;
 use crate::visits::VisitRefused;
 use crate::watches::Watches;
 use crate::webhooks::outbox::Deliveries;
+pub use health::Health;
 pub use options::Options;
 
 /// How often changes by other processes are polled.
 const FEED_INTERVAL: Duration = Duration::from_millis(200);
-
-/// How long metrics wait for the check of readiness.
-const NOTE_MAX: Duration = Duration::from_millis(500);
 
 /// The address of a server without configuration.
 const PUBLIC_URL_DEFAULT: &str = "http://127.0.0.1:8080";
@@ -162,11 +159,6 @@ impl Engine {
         self.core.now()
     }
 
-    /// How far the clock in use, that of the database, is ahead of this machine's.
-    pub fn clock_offset_millis(&self) -> Option<i64> {
-        self.core.clock.offset_millis()
-    }
-
     /// The URL at which people reach this service; without a trailing slash.
     pub fn public_url(&self) -> &str {
         &self.core.public_url
@@ -192,62 +184,9 @@ impl Engine {
         &self.core.metrics
     }
 
-    /// All metrics as OpenMetrics, with the current state of queue, store and disk.
-    pub fn metrics_text(&self) -> String {
-        self.measure();
-        self.core.metrics.render()
-    }
-
-    /// The same in the older text format of Prometheus.
-    pub fn plain_metrics_text(&self) -> String {
-        self.measure();
-        self.core.metrics.render_plain()
-    }
-
-    fn measure(&self) {
-        let Core { store, metrics, committer, .. } = &*self.core;
-        metrics.set_store(&store.status(), store.disk_space());
-        metrics.set_queue(committer.state());
-        if let Some(offset) = self.clock_offset_millis() {
-            metrics.set_clock_offset(offset);
-        }
-        metrics.set_damaged(store.damage().found().is_some());
-    }
-
-    /// Whether a submission could be stored now, as found within the last second.
-    pub async fn ready(&self) -> Result<(), NotReady> {
-        readiness::check(&self.core).await
-    }
-
-    /// Checks that for the metrics. A check that takes longer than half a second goes on, and later
-    /// metrics have its result.
-    pub async fn note_readiness(&self) {
-        let _late = tokio::time::timeout(NOTE_MAX, self.ready()).await;
-    }
-
-    /// Returns once the store has answered a check, whatever the answer. If it never answers, a
-    /// restart may help.
-    pub async fn store_answered(&self) {
-        readiness::answered(&self.core).await;
-    }
-
-    /// Whether submissions were refused in the last seconds because they could not be stored in
-    /// time. Others are still stored.
-    pub fn is_saturated(&self) -> bool {
-        self.core.committer.is_saturated()
-    }
-
-    /// Returns once the outcome of a write is unknown: the process must then exit and recover.
-    pub async fn lost_track(&self) {
-        let mut lost = self.core.lost.subscribe();
-        if lost.wait_for(|&lost| lost).await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
-
-    /// Why the outcome of a write is unknown, as far as the store knows.
-    pub fn why_lost(&self) -> Option<&str> {
-        self.core.store.why_stopped()
+    /// How the server is doing, for health checks and metrics.
+    pub fn health(&self) -> Health<'_> {
+        Health { core: &self.core }
     }
 
     /// Starts no more webhook requests and e-mails; those in progress may go on for this long, also
@@ -273,11 +212,6 @@ impl Engine {
     /// Whether there is a mail server.
     pub fn sends_mail(&self) -> bool {
         self.core.sends_mail()
-    }
-
-    /// Sends the e-mails that are due now; the server does this every second.
-    pub async fn deliver_mails(&self) -> StoreResult<Delivered> {
-        self.core.deliver_mails().await
     }
 
     /// The maintenance that the server runs in the background.
@@ -357,17 +291,8 @@ impl Engine {
     }
 
     /// Checks one submission and stores it if it is accepted. `input` is `None` if the call had no
-    /// input. A key in the submission itself takes precedence over `key`.
-    pub async fn submit(
-        &self,
-        app: &AppView,
-        input: Option<&[u8]>,
-        key: Option<&IdempotencyKey>,
-    ) -> Result<Receipt, SubmitError> {
-        self.core.submit_as(app, input, key, None).await
-    }
-
-    /// The same for a caller with a token ([`Engine::identify`]).
+    /// input. A key in the submission itself takes precedence over `key`. The bearer is a caller
+    /// with a token ([`Engine::identify`]).
     pub async fn submit_as(
         &self,
         app: &AppView,

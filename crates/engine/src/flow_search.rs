@@ -1,15 +1,15 @@
 //! Finds flows of an app: by their name, title, questions and labels, or because they close soon.
 //!
-//! Both read the newest flows in pages, up to a limit that the result reports; a search over several
-//! apps has one limit for all of them. Deliberately absent: an index. An app has tens of flows,
-//! rarely thousands.
+//! Both read the newest flows in pages, up to a limit that the result reports; a search over
+//! several apps has one limit for all of them. Deliberately absent: an index. An app has tens of
+//! flows, rarely thousands.
 
-use serde_json::Value;
 use sluice_flow::folding::folded;
 use sluice_flow::id::FlowId;
 use sluice_store::{FlowState, Page, Scope};
 
 use crate::admin::AdminResult;
+use crate::definitions::stored_json;
 use crate::handle::AppHandle;
 
 /// Flows that are read at once.
@@ -95,7 +95,7 @@ fn matching(state: FlowState, words: &[&str]) -> Option<FoundFlow> {
     let mut question = None;
     let found = is_named
         || state.draft.iter().chain(&state.current).any(|version| {
-            let definition: Value = serde_json::from_str(&version.definition).unwrap_or_default();
+            let definition = stored_json(version).unwrap_or_default();
             if definition["title"].as_str().is_some_and(has_all) {
                 return true;
             }

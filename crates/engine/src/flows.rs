@@ -136,7 +136,8 @@ impl AppHandle {
 
 impl FlowHandle {
     /// Creates another flow in the same app, with this flow's draft, or its published definition if
-    /// it has no draft, as its draft, and with its labels and design. Times and responses are not copied.
+    /// it has no draft, as its draft, and with its labels and design. Times and responses are not
+    /// copied.
     pub async fn duplicate(&self, name: &str) -> AdminResult<FlowState> {
         let definition = Some(self.editing().await?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };

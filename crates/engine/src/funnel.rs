@@ -65,7 +65,32 @@ pub struct FunnelVersion {
     pub finished: u64,
 }
 
+/// How many of those who opened the flow finished, and how long it took them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    pub opened: u64,
+    pub finished: u64,
+    pub time_to_finish: Option<MedianTime>,
+}
+
 impl FlowHandle {
+    /// The figures of the whole funnel, with one read. What was counted in the last seconds is not
+    /// included yet.
+    pub async fn completion(&self, filter: &FunnelFilter) -> AdminResult<Completion> {
+        let core = self.permit.core(Scope::Read)?;
+        let query = VisitCountsQuery { from: filter.from, to: filter.to };
+        let counts = core.store.read_visit_counts(self.app_id(), self.flow_id(), &query).await?;
+        let mut all = Sums::default();
+        let is_chosen =
+            |row: &&VisitCountRow| filter.version.is_none_or(|it| it == row.flow_version_id);
+        counts.iter().filter(is_chosen).for_each(|row| all.add(row));
+        Ok(Completion {
+            opened: all.of(&VisitCounter::Opened),
+            finished: all.of(&VisitCounter::Finished),
+            time_to_finish: times(&all).median(),
+        })
+    }
+
     /// What was counted on this node is written first, so it is included.
     pub async fn funnel(&self, filter: &FunnelFilter) -> AdminResult<Funnel> {
         let core = self.permit.core(Scope::Read)?;

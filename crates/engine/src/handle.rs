@@ -14,6 +14,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::json;
+use sluice_flow::definition::Definition;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_store::{App, At, AuditRow, Change, FlowRow, FlowState, Scope, Write};
 
@@ -22,6 +23,8 @@ use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
+use crate::fault::faultless;
+use crate::shown_images::missing_images;
 
 /// The error code for changes to an archived flow.
 pub(crate) const FLOW_ARCHIVED: &str = "flow_archived";
@@ -250,12 +253,28 @@ impl FlowHandle {
         needed: Scope,
         decide: impl Fn(&Core, &FlowState) -> AdminResult<(Change, T)>,
     ) -> AdminResult<T> {
+        let decide = |core: &Core, state: &FlowState| {
+            decide(core, state).map(|(change, result)| (change, None, result))
+        };
+        self.change_showing(needed, decide).await
+    }
+
+    /// The same for a change that publishes a definition. Each attempt checks that the app has its
+    /// images: deleting one is a change of the app, too, so none can be deleted in between.
+    pub(crate) async fn change_showing<T>(
+        &self,
+        needed: Scope,
+        decide: impl Fn(&Core, &FlowState) -> AdminResult<(Change, Option<Arc<Definition>>, T)>,
+    ) -> AdminResult<T> {
         let (core, decide) = (self.permit.core(needed)?, &decide);
         retry_on_conflict(|is_retry| async move {
             let newest = if is_retry { Some(read_flow(core, self.flow_id()).await?) } else { None };
             let state = newest.as_ref().unwrap_or(&self.state);
             must_be_in_use(&state.flow)?;
-            let (change, result) = decide(core, state)?;
+            let (change, shown, result) = decide(core, state)?;
+            if let Some(definition) = shown {
+                faultless(missing_images(&*core.store, self.app_id(), &definition).await?)?;
+            }
             self.permit.change(needed, state.revision, change).await?;
             Ok(result)
         })

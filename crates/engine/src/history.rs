@@ -15,7 +15,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{AuditRow, Scope, VersionRow};
 
 use crate::admin::AdminResult;
-use crate::audit::named;
+use crate::audit::actor_names;
 use crate::audit_action::AuditAction;
 use crate::core::Core;
 use crate::handle::FlowHandle;
@@ -58,15 +58,17 @@ impl FlowHandle {
         let versions =
             core.store.list_versions(self.app_id(), self.flow_id(), before, limit).await?;
         let (times, now) = (self.flow.times(), core.now());
-        let published = named(core, self.publishes(core, &versions).await?).await?;
+        let published = self.publishes(core, &versions).await?;
+        let names = actor_names(core, published.iter().map(|row| row.actor.as_str())).await?;
+        let published: Vec<(AuditRow, String)> = published.into_iter().zip(names).collect();
         let entry = |version: VersionRow| {
-            let found = published.iter().find_map(|entry| {
-                let detail = detail_of(&entry.row)?;
-                (detail.flow_version_id == version.flow_version_id).then_some((entry, detail))
+            let found = published.iter().find_map(|(row, who)| {
+                let detail = detail_of(row)?;
+                (detail.flow_version_id == version.flow_version_id).then_some((who, detail))
             });
             HistoryEntry {
                 accepting: accepting(&version.times, &times, now),
-                published_by: found.as_ref().map(|(entry, _)| entry.who.clone()),
+                published_by: found.as_ref().map(|(who, _)| (*who).clone()),
                 republished_from: found.and_then(|(_, detail)| detail.republished_from),
                 version,
             }

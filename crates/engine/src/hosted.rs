@@ -1,5 +1,5 @@
-//! Data for the hosted page of a flow: the flow by its id or short path alone, its branding, and the
-//! version that a form was rendered for.
+//! Data for the hosted page of a flow: the flow by its id or short path alone, its branding, and
+//! the version that a form was rendered for.
 //!
 //! A page has no API key in its URL, so this is the only place where a flow is found without one.
 //! All data comes from the registry: a page that was shown before needs no database read. A
@@ -21,6 +21,7 @@ use sluice_store::{Scope, StoreResult};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::branding::Branding;
 use crate::core::Core;
+use crate::definitions::shown_definition;
 use crate::handle::{AppHandle, FlowHandle};
 use crate::registry::{AppView, FlowBranding, HostedApp, NoFlow, VersionView};
 use crate::shown_images::{ImageSizes, image_sizes};
@@ -216,10 +217,7 @@ impl FlowHandle {
                 if found.version.flow_id != self.flow_id() {
                     return Err(missing());
                 }
-                let value = serde_json::from_str(&found.version.definition).unwrap_or_default();
-                let shown = definition::presentable(&value);
-                let (definition, _) = shown.ok_or_else(missing)?;
-                (definition, Some(version))
+                (shown_definition(&found.version).ok_or_else(missing)?, Some(version))
             }
         };
         let meta = VersionMeta {

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use sluice_flow::definition;
 use sluice_flow::id::{AppId, AssetId};
 use sluice_store::{Record, VersionRow};
 
 use crate::branding::{HostedSettings, design_of};
+use crate::definitions::stored_definition;
 
 /// The images that were named and not found so far, each with the first place that names it.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl ImageCheck {
             }
             Record::Version(row) if is_current(row) => {
                 // A definition that cannot be read is not judged here.
-                let Ok(definition) = definition::stored(&row.definition) else { return };
+                let Some(definition) = stored_definition(row) else { return };
                 let images = definition.images().into_iter().map(|(_, image)| image.asset_id);
                 self.need(row.app_id, images, || format!("versions {}", row.flow_version_id));
             }

@@ -1,8 +1,10 @@
 //! Uploaded images: decoded within limits, and encoded again.
 //!
-//! What is stored is never what was sent: only the pixels are kept, so metadata such as the place of
-//! a photo is dropped, and a file that is also something else stops being that. Decoding takes
+//! What is stored is never what was sent: only the pixels are kept, so metadata such as the place
+//! of a photo is dropped, and a file that is also something else stops being that. Decoding takes
 //! processor time and memory, so it runs on a blocking thread, few at once.
+
+mod prefix_codes;
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -17,7 +19,8 @@ use tokio::sync::Semaphore;
 
 /// The longest side of an upload, in pixels.
 const SIDE_PIXELS_MAX: u32 = 4_096;
-/// The longest side of a stored image, in pixels: enough for a wide screen with two pixels per point.
+/// The longest side of a stored image, in pixels: enough for a wide screen with two pixels per
+/// point.
 const STORED_SIDE_PIXELS_MAX: u32 = 2_000;
 /// The size of a stored image, in bytes.
 const STORED_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -105,8 +108,8 @@ fn decode(upload: &[u8]) -> Result<(ImageFormat, DynamicImage), ImageRefused> {
         _ => return Err(ImageRefused::UnknownForm),
     };
     // The decoder learns the size of a WebP picture from its frame of reference only.
-    if form == ImageFormat::WebP && !webp_sides_fit(upload.get(12..).unwrap_or_default(), true) {
-        return Err(ImageRefused::TooLarge);
+    if form == ImageFormat::WebP {
+        check_webp(upload.get(12..).unwrap_or_default(), None)?;
     }
     let mut reader = ImageReader::with_format(Cursor::new(upload), form);
     let mut limits = Limits::default();
@@ -127,36 +130,66 @@ fn decode(upload: &[u8]) -> Result<(ImageFormat, DynamicImage), ImageRefused> {
     Ok((form, plain(image)))
 }
 
-/// Whether every picture in the chunks of a WebP file is small enough. Each has a size of its own,
-/// which decides how much memory it takes.
-fn webp_sides_fit(mut chunks: &[u8], may_be_animated: bool) -> bool {
+/// Whether every picture in the chunks of a WebP file is small enough. Each has a size and codes of
+/// its own, which decide how much memory it takes; only the size of an alpha channel is that of
+/// what it belongs to.
+fn check_webp(mut chunks: &[u8], frame: Option<[u32; 2]>) -> Result<(), ImageRefused> {
+    let mut whole = frame;
     while let Some((head, rest)) = chunks.split_at_checked(8) {
         let length = head[4..].iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte));
         let body = rest.get(..length).unwrap_or(rest);
-        let sides = match &head[..4] {
-            b"VP8 " => body.get(6..10).map(|it| {
+        match &head[..4] {
+            b"VP8X" => whole = whole.or(webp_sides(body.get(4..))),
+            b"VP8 " => check_sides(body.get(6..10).map(|it| {
                 let side = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);
                 [side(it[0], it[1]), side(it[2], it[3])]
-            }),
-            b"VP8L" => body.get(1..5).map(|it| {
-                let bits = u32::from_le_bytes([it[0], it[1], it[2], it[3]]);
-                [(bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1]
-            }),
-            b"ANMF" if may_be_animated => {
-                if !webp_sides_fit(body.get(16..).unwrap_or_default(), false) {
-                    return false;
-                }
-                None
+            }))?,
+            b"VP8L" => {
+                let sides = body.get(1..5).map(|it| {
+                    let bits = u32::from_le_bytes([it[0], it[1], it[2], it[3]]);
+                    [(bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1]
+                });
+                check_lossless(body.get(5..), sides)?;
             }
-            _ => None,
-        };
-        if sides.is_some_and(|sides| sides.iter().any(|side| *side > SIDE_PIXELS_MAX)) {
-            return false;
+            // Compressed like a picture without loss.
+            b"ALPH" if body.first().is_some_and(|it| it & 3 == 1) => {
+                check_lossless(body.get(1..), whole)?;
+            }
+            b"ANMF" if frame.is_none() => {
+                let sides = webp_sides(body.get(6..)).unwrap_or_default();
+                check_webp(body.get(16..).unwrap_or_default(), Some(sides))?;
+            }
+            _ => {}
         }
         // Chunks have an even length.
         chunks = rest.get(length.saturating_add(length % 2)..).unwrap_or_default();
     }
-    true
+    Ok(())
+}
+
+/// Two sides of 24 bits, each without one.
+fn webp_sides(bytes: Option<&[u8]>) -> Option<[u32; 2]> {
+    let sides = bytes?.first_chunk::<6>()?;
+    let side = |at: usize| u32::from_le_bytes([sides[at], sides[at + 1], sides[at + 2], 0]) + 1;
+    Some([side(0), side(3)])
+}
+
+fn check_sides(sides: Option<[u32; 2]>) -> Result<(), ImageRefused> {
+    match sides.is_some_and(|sides| sides.iter().any(|side| *side > SIDE_PIXELS_MAX)) {
+        true => Err(ImageRefused::TooLarge),
+        false => Ok(()),
+    }
+}
+
+fn check_lossless(picture: Option<&[u8]>, sides: Option<[u32; 2]>) -> Result<(), ImageRefused> {
+    check_sides(sides)?;
+    let (picture, [width, height]) = picture.zip(sides).ok_or(ImageRefused::Damaged)?;
+    let left = DECODED_BYTES_MAX.saturating_sub(4 * u64::from(width) * u64::from(height));
+    match prefix_codes::code_bytes(picture, width, height, left) {
+        None => Err(ImageRefused::Damaged),
+        Some(bytes) if bytes > left => Err(ImageRefused::TooLarge),
+        Some(_) => Ok(()),
+    }
 }
 
 fn refused(error: image::ImageError) -> ImageRefused {
@@ -234,6 +267,7 @@ fn webp(image: &DynamicImage) -> ImageResult<Vec<u8>> {
 mod tests {
     use image::{Rgb, RgbImage, Rgba, RgbaImage};
 
+    use super::prefix_codes::samples::with_groups;
     use super::*;
 
     /// An image that no lossless form makes small.
@@ -371,8 +405,29 @@ mod tests {
         // Chunks that claim any length, and frames within frames.
         for length in [0, 7, u32::MAX] {
             let all = [&b"ANMF"[..], &length.to_le_bytes(), &[0; 40]].concat();
-            assert!(webp_sides_fit(&all.repeat(3), true));
+            assert_eq!(check_webp(&all.repeat(3), None), Ok(()));
         }
+    }
+
+    #[test]
+    fn a_small_picture_with_many_codes_takes_no_more_memory_than_a_large_one() {
+        let group_bytes = 5 * (4 * 1_024 + 128);
+        let fitting = u32::try_from((DECODED_BYTES_MAX - 4) / group_bytes).unwrap();
+        let chunk = |body: &[u8]| smuggled(b"VP8L", body, false);
+        // The file has one pixel, and is as large as a small photo.
+        let bomb = chunk(&with_groups(1, fitting + 1));
+        assert!(bomb.len() < 300_000, "{}", bomb.len());
+        assert_eq!(convert(&bomb), Err(ImageRefused::TooLarge));
+        let animated = smuggled(b"VP8L", &with_groups(1, fitting + 1), true);
+        assert_eq!(convert(&animated), Err(ImageRefused::TooLarge));
+        // The same data as an alpha channel has no header.
+        let alpha = [&[1][..], &with_groups(1, fitting + 1)[5..]].concat();
+        assert_eq!(convert(&smuggled(b"ALPH", &alpha, false)), Err(ImageRefused::TooLarge));
+        let mut picture = chunk(&with_groups(3, 200));
+        picture[24..30].copy_from_slice(&[2, 0, 0, 2, 0, 0]);
+        let stored = convert(&picture).unwrap();
+        assert_eq!((stored.width, stored.height), (3, 3));
+        assert_eq!(convert(&picture[..picture.len() / 2]), Err(ImageRefused::Damaged));
     }
 
     #[test]

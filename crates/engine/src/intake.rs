@@ -94,7 +94,7 @@ pub(crate) struct Proof<'c> {
 
 /// The result of judging a submission against a version.
 pub(crate) enum Verdict<'v> {
-    Admitted {
+    Accepted {
         definition: &'v Definition,
         accepts_until: Option<Timestamp>,
         grace: Option<Grace>,
@@ -205,7 +205,7 @@ impl Core {
                     let replay = self.replay(&version, &submission, invitation, key, &proof);
                     return Ok(replay.await?.unwrap_or(Receipt::Refused(issues)));
                 }
-                Verdict::Admitted { definition, accepts_until, grace, score } => {
+                Verdict::Accepted { definition, accepts_until, grace, score } => {
                     if let Err(limited) = app.usage.bytes_left(self.now()) {
                         let replay = self.replay(&version, &submission, invitation, key, &proof);
                         return replay.await?.ok_or(SubmitError::Limited(limited));
@@ -258,8 +258,8 @@ impl Core {
         (Proof { verified, user_id: None, partial }, Vec::new())
     }
 
-    /// Whether another node may consider a version open that is not open yet here: nodes that follow
-    /// the clock of a store differ a little, and for a moment after that clock was set.
+    /// Whether another node may consider a version open that is not open yet here: nodes that
+    /// follow the clock of a store differ a little, and for a moment after that clock was set.
     pub(crate) fn is_about_to_open(&self, version: &VersionView) -> bool {
         let now = self.now();
         self.clock.offset_millis().is_some()
@@ -317,7 +317,7 @@ impl Core {
             _ => None,
         };
         let definition = published.snapshot.definition();
-        Verdict::Admitted { definition, accepts_until: accepting.until(), grace, score }
+        Verdict::Accepted { definition, accepts_until: accepting.until(), grace, score }
     }
 
     /// A retry of a submission that was stored while its version accepted gets the first answer

@@ -1,9 +1,9 @@
 //! Checks that everything stored is sound, for `sluice verify`.
 //!
-//! Reads a whole store at one instant, so servers may run meanwhile: pages, indexes, idempotency keys
-//! and consents (which the backend checks), every row, the digest of every response, references
-//! between rows, the images that pages show, and the counts of every flow and of its limits, computed
-//! again from its responses. Nothing is written or repaired.
+//! Reads a whole store at one instant, so servers may run meanwhile: pages, indexes, idempotency
+//! keys and consents (which the backend checks), every row, the digest of every response,
+//! references between rows, the images that pages show, and the counts of every flow and of its
+//! limits, computed again from its responses. Nothing is written or repaired.
 //!
 //! The order of records makes one pass enough: a row comes after the rows that it references. The
 //! ids of apps, flows, versions, respondents and users are held in memory.
@@ -173,12 +173,12 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
         if !self.counts.knows(row) {
             // A published version never changes, so it may be read at another instant.
             let version = match self.store.find_version(row.flow_version_id).await {
-                Ok(found) => found.map(|found| found.version.definition),
+                Ok(found) => found.map(|found| found.version),
                 // Reported when its own table was read.
                 Err(StoreError::Corrupt(_) | StoreError::Damaged(_)) => None,
                 Err(error) => return Err(error),
             };
-            self.counts.learn(row, version.as_deref());
+            self.counts.learn(row, version.as_ref());
         }
         self.counts.add(row);
         self.closing.add(row, self.counts.definition(row));

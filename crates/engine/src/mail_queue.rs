@@ -42,8 +42,8 @@ pub(crate) fn queued_invitations(invitations: &[InvitationRow]) -> Write {
     Write::Mail(MailWrite::Add(invitations.iter().zip(ids).map(row).collect()))
 }
 
-/// Moves the invitations that wait for the start of a flow to its new start; if that has passed, they
-/// are sent now, or end if the flow has ended.
+/// Moves the invitations that wait for the start of a flow to its new start; if that has passed,
+/// they are sent now, or end if the flow has ended.
 pub(crate) fn queued_at_start(flow: &FlowRow, live: Window, now: Timestamp) -> Option<Write> {
     let from = flow.live.starts_at.filter(|from| *from > now && Some(*from) != live.starts_at)?;
     let to = live.starts_at.map_or(now, |to| to.max(now));

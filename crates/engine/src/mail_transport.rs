@@ -61,6 +61,6 @@ pub struct MailOptions {
     pub transport: Arc<dyn Transport>,
     /// The most e-mails in one minute, of all servers on one database together.
     pub per_minute: u32,
-    /// How often this server looks what is due; absent if it sends only when it is told to.
+    /// How often this server checks for due e-mails; absent if it sends only on demand.
     pub interval: Option<Duration>,
 }

@@ -3,8 +3,8 @@
 //! A restored backup and a moved database have what was due when they were made, and the original
 //! may have sent it since, or may still run. So both are held: everything else works, what is to be
 //! sent is queued, and no server on that database sends anything. Resuming is a decision about what
-//! waits: to send it, or to drop it. The hold is a mark of the database, which no backup contains. A
-//! server can also be started so that it sends nothing, whatever the mark says.
+//! waits: to send it, or to drop it. The hold is a mark of the database, which no backup contains.
+//! A server can also be started so that it sends nothing, whatever the mark says.
 
 use std::sync::Arc;
 
@@ -144,8 +144,8 @@ impl InstanceHandle {
         Ok(outbound.held_at(&**store).await?.map(OutboundHold::Since))
     }
 
-    /// Sends e-mails and webhooks again, on all servers of the database. Returns how many e-mails and
-    /// deliveries were dropped. Changes nothing if they are not held.
+    /// Sends e-mails and webhooks again, on all servers of the database. Returns how many e-mails
+    /// and deliveries were dropped. Changes nothing if they are not held.
     pub async fn resume_outbound(&self, waiting: Waiting) -> AdminResult<(u64, u64)> {
         let core = self.core();
         let Some(held_at) = core.store.outbound_held_at().await? else { return Ok((0, 0)) };
@@ -212,7 +212,8 @@ fn is_new(row: &DeliveryRow, held_at: Timestamp) -> bool {
     row.attempts == 0 && row.next_at >= Some(held_at)
 }
 
-/// Gives up deliveries of an endpoint, and continues it after a position unless it is there already.
+/// Gives up deliveries of an endpoint, and continues it after a position unless it is there
+/// already.
 fn skipping(
     endpoint: &EndpointRow,
     old: &[DeliveryRow],

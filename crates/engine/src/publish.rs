@@ -17,9 +17,7 @@ use sluice_flow::payload::Generation;
 use sluice_flow::snapshot::{Snapshot, VersionMeta};
 use sluice_flow::submission_schema;
 use sluice_flow::time::Timestamp;
-use sluice_store::{
-    Change, FlowState, GraceCap, Scope, StoreError, VersionRow, VersionState, Write,
-};
+use sluice_store::{Change, FlowState, GraceCap, Scope, VersionRow, VersionState, Write};
 
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -28,12 +26,11 @@ use crate::clock::next_instant;
 use crate::closing::must_fit;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
+use crate::definitions::stored_json;
 use crate::drafts::{DRAFT_CHANGED, tag_of};
-use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::mail_queue::reopened;
 use crate::registry::grace_seconds;
-use crate::shown_images::missing_images;
 
 /// A version that has just been published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +56,7 @@ impl FlowHandle {
     async fn publish_draft(&self, seen: Option<&str>) -> AdminResult<Published> {
         let stamp = Stamp::default();
         let (flow_version_id, number, warnings) = self
-            .publish_with_images(None, |core, state| {
+            .change_showing(Scope::Write, |core, state| {
                 let Some(draft) = &state.draft else {
                     return Err(AdminError::conflict(
                         "nothing_to_publish",
@@ -73,11 +70,12 @@ impl FlowHandle {
                 let definition = checked(draft)?;
                 must_fit(state, &definition)?;
                 let warnings = warnings(core, &definition);
-                let definition = definition.to_json().to_string();
-                let version = VersionRow { definition, ..draft.clone() };
+                let version =
+                    VersionRow { definition: definition.to_json().to_string(), ..draft.clone() };
                 let action = AuditAction::FlowPublished;
                 let change = self.publication(core, state, version, action, json!({}), &stamp);
-                Ok((change, (draft.flow_version_id, state.last_number + 1, warnings)))
+                let published = (draft.flow_version_id, state.last_number + 1, warnings);
+                Ok((change, Some(Arc::new(definition)), published))
             })
             .await?;
         let published_at = stamp.get(self.permit.core(Scope::Write)?);
@@ -89,10 +87,11 @@ impl FlowHandle {
         let core = self.permit.core(Scope::Write)?;
         // A definition that an older server published may break a current rule; it is published
         // anyway.
-        let warnings = checked(old).map(|it| warnings(core, &it)).unwrap_or_default();
+        let definition = checked(old).ok().map(Arc::new);
+        let warnings = definition.as_ref().map(|it| warnings(core, it)).unwrap_or_default();
         let stamp = Stamp::default();
         let (flow_version_id, number) = self
-            .publish_with_images(Some(old), |core, state| {
+            .change_showing(Scope::Write, |core, state| {
                 if let Some(definition) = core.definitions.readable(old) {
                     must_fit(state, &definition)?;
                 }
@@ -106,36 +105,10 @@ impl FlowHandle {
                 let detail = json!({"republishedFrom": old.flow_version_id});
                 let action = AuditAction::FlowRepublished;
                 let change = self.publication(core, state, copy, action, detail, &stamp);
-                Ok((change, (id, state.last_number + 1)))
+                Ok((change, definition.clone(), (id, state.last_number + 1)))
             })
             .await?;
         Ok(Published { flow_version_id, number, published_at: stamp.get(core), warnings })
-    }
-
-    /// Computes a publication of an older version, or of the draft, and writes it; repeats with the current state if
-    /// the app was changed concurrently. Each attempt checks that the app has the images of the
-    /// version: deleting one is a change of the app, too, so none can be deleted in between.
-    async fn publish_with_images<T>(
-        &self,
-        old: Option<&VersionRow>,
-        decide: impl Fn(&Core, &FlowState) -> AdminResult<(Change, T)>,
-    ) -> AdminResult<T> {
-        let core = self.permit.core(Scope::Write)?;
-        let decide = &decide;
-        retry_on_conflict(|is_retry| async move {
-            let newest = if is_retry { Some(self.read_again().await?) } else { None };
-            let state: &FlowState = newest.as_ref().unwrap_or(self);
-            must_be_in_use(&state.flow)?;
-            let (change, result) = decide(core, state)?;
-            // Other faults were found before.
-            let version = old.or(state.draft.as_ref());
-            if let Some(definition) = version.and_then(|version| checked(version).ok()) {
-                faultless(missing_images(&*core.store, self.app_id(), &definition).await?)?;
-            }
-            self.permit.change(Scope::Write, state.revision, change).await?;
-            Ok(result)
-        })
-        .await
     }
 
     /// The flow's published versions, newest first; below a version number, if one is given.
@@ -309,10 +282,7 @@ fn warnings(core: &Core, definition: &Definition) -> Vec<Fault> {
 
 /// The draft's definition, or every fault that prevents it from being published.
 fn checked(draft: &VersionRow) -> AdminResult<Definition> {
-    let value: Value = serde_json::from_str(&draft.definition).map_err(|error| {
-        StoreError::Corrupt(format!("draft {}: {error}", draft.flow_version_id))
-    })?;
-    definition::check_new(&value).map_err(AdminError::Invalid)
+    definition::check_new(&stored_json(draft)?).map_err(AdminError::Invalid)
 }
 
 /// Carries the time of a publish out of the write. A retry after a conflict reuses the stamp, but

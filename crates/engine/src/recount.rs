@@ -30,7 +30,8 @@ pub struct Recounted {
     pub responses: u64,
 }
 
-/// Rebuilds the counts, also those of limits, and calls `counted` after each flow with its number of responses.
+/// Rebuilds the counts, also those of limits, and calls `counted` after each flow with its number
+/// of responses.
 pub async fn recount(
     store: &dyn Store,
     which: Which,

@@ -229,8 +229,8 @@ impl ResponseHandle {
         let id = self.row.response_id;
         retry_on_conflict(|_| async move {
             let expected = self.permit.current_revision().await?;
-            // Another call may have deleted it in the meantime. One that does so from now on changes
-            // the revision; otherwise its place under a limit would be released twice.
+            // Another call may have deleted it in the meantime. One that does so from now on
+            // changes the revision; otherwise its place under a limit would be released twice.
             read_response(core, id).await?;
             let detail = json!({"flowId": self.row.flow_id});
             let audit = self.permit.audit(AuditAction::ResponseDeleted, id, &detail);
@@ -238,7 +238,7 @@ impl ResponseHandle {
             let data = json!({"responseId": id});
             let event = core.event(app, Some(flow), EventType::ResponseDeleted, data);
             let mut rows = vec![Write::DeleteResponse(id), event, Write::Audit(audit)];
-            match closing::release(&*core.store, &self.row).await? {
+            match closing::release(core, &self.row).await? {
                 None => self.permit.change_quietly(Scope::Erase, expected, rows).await,
                 // The public API may show that the flow is open again.
                 Some(release) => {

@@ -1,8 +1,8 @@
 //! Restores a backup into an empty store.
 //!
-//! The caller has checked the whole file before ([`Backup::check`]), so that nothing is written from a
-//! damaged one. At the end the store is read again and compared with the backup, by counts and
-//! digests of every table.
+//! The caller has checked the whole file before ([`Backup::check`]), so that nothing is written
+//! from a damaged one. At the end the store is read again and compared with the backup, by counts
+//! and digests of every table.
 
 use std::sync::Arc;
 

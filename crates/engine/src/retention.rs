@@ -2,8 +2,8 @@
 //!
 //! Every node does this, in small parts with pauses, so that submissions hardly notice; a node
 //! skips an app that another node is working on. No schedule is stored that could be lost: each run
-//! determines what is too old, by the engine's clock. Only apps that have something too old cost more
-//! than their share of one lookup.
+//! determines what is too old, by the engine's clock. Only apps that have something too old cost
+//! more than their share of one lookup.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The images that definitions name: which of them an app does not have, their sizes, and an image as
-//! it is sent.
+//! The images that definitions name: which of them an app does not have, their sizes, and an image
+//! as it is sent.
 
 use std::collections::{BTreeSet, HashMap};
 

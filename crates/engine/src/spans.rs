@@ -1,11 +1,12 @@
 //! Spans for traces: what a request did, and how long its parts took.
 //!
-//! A span has no place for what clients send: names and attributes are texts of this program, numbers,
-//! and the template of a route. So no answer, identity, key or URL can be in a trace.
+//! A span has no place for what clients send: names and attributes are texts of this program,
+//! numbers, and the template of a route. So no answer, identity, key or URL can be in a trace.
 //!
-//! The span of a request is current while its future is polled ([`in_span`]); what the request calls
-//! adds children to it ([`current`]). In a process without a [`Tracer`] that costs one branch. Ended
-//! spans wait in a bounded queue for an exporter; one that finds it full is dropped and counted.
+//! The span of a request is current while its future is polled ([`in_span`]); what the request
+//! calls adds children to it ([`current`]). In a process without a [`Tracer`] that costs one
+//! branch. Ended spans wait in a bounded queue for an exporter; one that finds it full is dropped
+//! and counted.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -128,7 +129,8 @@ impl Tracer {
         Some(self.open(name, Kind::Server, remote.trace_id, Some(parent)))
     }
 
-    /// The span of a request to another server: a part of the current request, or a trace of its own.
+    /// The span of a request to another server: a part of the current request, or a trace of its
+    /// own.
     pub fn outgoing(&self, name: &'static str) -> Option<OpenSpan> {
         match current() {
             Some(span) => {

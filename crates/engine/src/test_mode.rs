@@ -2,16 +2,17 @@
 //!
 //! The link carries a token that the server has sealed for this flow, with its end inside and the
 //! number of times that the links of the flow were revoked. Only that number is stored, with the
-//! flow, so that every node refuses a revoked link at once. It leads to what the editor shows: the draft, or the published version if
-//! there is no draft. Its answers are judged as any others and stored as test responses, in a table
-//! apart from the responses. So they are in no count, list, export, limit or result, and the intake
-//! does not know of them. Deliberately absent: identities, invitations, live windows and limits.
+//! flow, so that every node refuses a revoked link at once. It leads to what the editor shows: the
+//! draft, or the published version if there is no draft. Its answers are judged as any others and
+//! stored as test responses, in a table apart from the responses. So they are in no count, list,
+//! export, limit or result, and the intake does not know of them. Deliberately absent: identities,
+//! invitations, live windows and limits.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::json;
-use sluice_flow::definition::{self, Definition};
+use sluice_flow::definition::Definition;
 use sluice_flow::id::{FlowId, FormKey, ResponseId};
 use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::snapshot::VersionMeta;
@@ -26,6 +27,7 @@ use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
+use crate::definitions::shown_definition;
 use crate::handle::{FlowHandle, must_be_in_use};
 use crate::hosted::HostedFlow;
 use crate::intake::{Accepted, Receipt, SubmitError};
@@ -168,12 +170,9 @@ impl Core {
 /// What is tested: the draft, unless it is equal to the published version. Parts with faults are
 /// left out, as in the preview.
 fn tested(state: &FlowState) -> Option<(&VersionRow, Definition)> {
-    let shown = |row: &VersionRow| {
-        let value = serde_json::from_str(&row.definition).ok()?;
-        definition::presentable(&value).map(|(definition, _)| definition)
-    };
-    let draft = state.draft.as_ref().and_then(|row| Some((row, shown(row)?)));
-    let current = state.current.as_ref().and_then(|row| Some((row, shown(row)?)));
+    let shown = |row| shown_definition(row).map(|definition| (row, definition));
+    let (draft, current) =
+        (state.draft.as_ref().and_then(shown), state.current.as_ref().and_then(shown));
     match (draft, current) {
         (Some(draft), Some(current)) if draft.1 != current.1 => Some(draft),
         (draft, current) => current.or(draft),

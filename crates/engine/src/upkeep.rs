@@ -11,6 +11,7 @@ use crate::core::Core;
 use crate::count_compaction::CountCompaction;
 use crate::erasure::Erasures;
 use crate::ids::Ids;
+use crate::mail::Delivered;
 use crate::retention::{Expired, Retention};
 use crate::scrub::{Scrub, Scrubbed};
 use crate::sink::{SinkOptions, SinkWorker};
@@ -19,6 +20,7 @@ use crate::visit_counts::VisitCounts;
 use crate::webhooks::DeliveryWorker;
 
 pub struct Upkeep {
+    core: Arc<Core>,
     pub(crate) retention: Arc<Retention>,
     pub(crate) skip_index: Arc<SkipIndexBuilder>,
     pub(crate) count_compaction: Arc<CountCompaction>,
@@ -43,6 +45,7 @@ impl Upkeep {
         sink: Option<SinkOptions>,
     ) -> Self {
         Self {
+            core: Arc::clone(core),
             retention: Arc::new(Retention {
                 store: Arc::clone(&core.store),
                 clock: Arc::clone(&core.clock),
@@ -102,13 +105,18 @@ impl Upkeep {
         self.count_compaction.compact().await
     }
 
+    /// Sends the e-mails that are due now; the server does this every second.
+    pub async fn deliver_mails(&self) -> StoreResult<Delivered> {
+        self.core.deliver_mails().await
+    }
+
     /// Reads everything once and notes damage; the server does this every week.
     pub async fn scrub(&self) -> StoreResult<Scrubbed> {
         self.scrub.pass().await
     }
 
-    /// Sends the webhooks that are due now, and returns when that is done; the server does this all the
-    /// time.
+    /// Sends the webhooks that are due now, and returns when that is done; the server does this all
+    /// the time.
     pub async fn deliver_webhooks(&self) -> Result<(), StoreError> {
         self.deliveries.deliver_due().await
     }

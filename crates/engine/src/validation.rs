@@ -65,7 +65,7 @@ impl Core {
                 Err(Unavailable::OPENING.into())
             }
             Verdict::Refused(issues) => Ok(Validation::Refused(issues)),
-            Verdict::Admitted { grace, score, .. } => {
+            Verdict::Accepted { grace, score, .. } => {
                 Ok(match self.full(&version, &submission).await? {
                     Some(full) => Validation::Refused(vec![Issue::full(full)]),
                     None => Validation::Valid(Valid { grace, score }),

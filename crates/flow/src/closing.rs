@@ -3,9 +3,9 @@
 //!
 //! These are settings of a flow, not of a version: they apply to all its versions at once. A
 //! condition is written in the language of `visibleIf` and reads the answers of a response by the
-//! questions of its version. A version that does not have the questions of a quota is not limited by
-//! it. What is counted is the number of accepted responses ([`ClosingCounts`]); the store compares
-//! it with the limits in the transaction that stores a response.
+//! questions of its version. A version that does not have the questions of a quota is not limited
+//! by it. What is counted is the number of accepted responses ([`ClosingCounts`]); the store
+//! compares it with the limits in the transaction that stores a response.
 
 mod changes;
 mod choices;
@@ -252,8 +252,8 @@ impl ClosingCounts {
         self.0.insert(counter.to_owned(), count);
     }
 
-    /// The first limit that has no room for one more response. A limit that is not counted has none:
-    /// it cannot be known how many there are.
+    /// The first limit that has no room for one more response. A limit that is not counted has
+    /// none: it cannot be known how many there are.
     pub fn full(&self, limits: &[Limit]) -> Option<Full> {
         let has_room = |limit: &&Limit| {
             let counted = self.0.get(&limit.counter);

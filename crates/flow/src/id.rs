@@ -168,8 +168,8 @@ ids! {
     ReportId = "rep_";
     /// An uploaded image.
     AssetId = "as_";
-    /// An e-mail to send. Anyone with the id may unsubscribe its recipient, so it is entirely random
-    /// and contains no time.
+    /// An e-mail to send. Anyone with the id may unsubscribe its recipient, so it is entirely
+    /// random and contains no time.
     MailId = "ml_";
     /// One form that was shown: its submission is stored once. Its time is when it was made.
     FormKey = "f_";

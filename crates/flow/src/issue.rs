@@ -175,7 +175,7 @@ impl Issue {
     pub fn of_invitation(code: Code) -> Self {
         let message = match code {
             Code::InvitationUsed => "This invitation was used: a response to it is stored already.",
-            Code::InvitationRevoked => "This invitation was withdrawn. Ask for a new one.",
+            Code::InvitationRevoked => "This invitation was revoked. Ask for a new one.",
             _ => "This invitation has expired. Ask for a new one.",
         };
         Self::new(code, vec!["flowAssignmentId".into()], message)

@@ -118,9 +118,9 @@ pub fn language(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
-/// The texts of a list of translations for a reader of a language: those in the language or in another
-/// variant of it. Chinese in traditional characters is read by others than in simplified ones, so
-/// it has none in a list with simplified characters.
+/// The texts of a list of translations for a reader of a language: those in the language or in
+/// another variant of it. Chinese in traditional characters is read by others than in simplified
+/// ones, so it has none in a list with simplified characters.
 pub fn translation<'a, T: ?Sized>(
     all: &[&'a T],
     language_of: impl Fn(&T) -> &str,

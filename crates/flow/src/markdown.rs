@@ -11,9 +11,11 @@ use crate::piping::{Placeholder, placeholder};
 
 /// How deep emphasis and links may nest.
 const DEPTH_MAX: usize = 4;
-/// The most characters that searches for closing marks read in one text; what is left is plain text.
-/// A mark that is never closed is searched for up to the end.
-const STEPS_MAX: usize = 100_000;
+/// The most bytes that searches for closing marks read, for each byte of a text; what is left is
+/// plain text. Only a text made for it needs so many, as no search that failed is repeated.
+const STEPS_PER_BYTE: usize = 16;
+/// Emphasis has one or two of two marks.
+const KINDS: usize = 4;
 /// What a link may start with.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
@@ -96,15 +98,29 @@ fn list_item(line: &str) -> Option<(bool, usize)> {
 
 /// The inline parts of a text; for places that have no blocks, such as a heading.
 pub fn inline(text: &str) -> Vec<Inline<'_>> {
-    Scanner { text, steps_left: Cell::new(STEPS_MAX) }.parts(0, text.len(), 0)
+    Scanner::new(text).parts(0, text.len(), 0)
 }
 
 struct Scanner<'t> {
     text: &'t str,
     steps_left: Cell<usize>,
+    /// For each depth and kind of emphasis: the end of the part in which none closes any more.
+    unclosed: [[Cell<Option<usize>>; KINDS]; DEPTH_MAX],
+    #[cfg(test)]
+    is_forgetful: bool,
 }
 
 impl<'t> Scanner<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            steps_left: Cell::new(text.len().saturating_mul(STEPS_PER_BYTE)),
+            unclosed: Default::default(),
+            #[cfg(test)]
+            is_forgetful: false,
+        }
+    }
+
     /// Whether steps are left after these.
     fn spend(&self, steps: usize) -> bool {
         self.steps_left.set(self.steps_left.get().saturating_sub(steps));
@@ -149,7 +165,7 @@ impl<'t> Scanner<'t> {
             b'[' => self.link(at, to, depth),
             mark @ (b'*' | b'_') => {
                 let marks = if rest.as_bytes().get(1) == Some(mark) { 2 } else { 1 };
-                let end = self.closing(at, to, *mark, marks)?;
+                let end = self.closing(at, to, depth, *mark, marks)?;
                 let parts = self.parts(at + marks, end, depth + 1);
                 let part = if marks == 2 { Inline::Strong(parts) } else { Inline::Emphasis(parts) };
                 Some((part, end + marks))
@@ -159,15 +175,35 @@ impl<'t> Scanner<'t> {
     }
 
     /// Where the marks that close an emphasis are. They touch its text, and an underscore only
-    /// counts between words, as in `snake_case` it does not.
-    fn closing(&self, at: usize, to: usize, mark: u8, marks: usize) -> Option<usize> {
+    /// counts between words, as in `snake_case` it does not. Whether marks close does not depend on
+    /// what they close, so after a search that failed the rest of the part has none.
+    fn closing(&self, at: usize, to: usize, depth: usize, mark: u8, marks: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let is_space = |at: usize| bytes[at].is_ascii_whitespace();
-        let is_word = |at: usize| bytes[at].is_ascii_alphanumeric() || bytes[at] >= 0x80;
         let from = at + marks;
-        if from >= to || is_space(from) || (mark == b'_' && at > 0 && is_word(at - 1)) {
+        let follows_word = at > 0 && is_word(bytes[at - 1]);
+        if from >= to || bytes[from].is_ascii_whitespace() || (mark == b'_' && follows_word) {
             return None;
         }
+        let unclosed = &self.unclosed[depth][usize::from(mark == b'_') * 2 + marks - 1];
+        if unclosed.get() == Some(to) {
+            return None;
+        }
+        let found = self.search(from, to, mark, marks);
+        if found.is_none() && self.remembers() {
+            unclosed.set(Some(to));
+        }
+        found
+    }
+
+    fn remembers(&self) -> bool {
+        #[cfg(test)]
+        return !self.is_forgetful;
+        #[cfg(not(test))]
+        true
+    }
+
+    fn search(&self, from: usize, to: usize, mark: u8, marks: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
         let mut end = from;
         while end + marks <= to && self.spend(1) {
             if bytes[end] == b'\\' {
@@ -181,8 +217,8 @@ impl<'t> Scanner<'t> {
                 continue;
             }
             let run = bytes[end..to].iter().take_while(|byte| **byte == mark).count();
-            let is_inside = mark == b'_' && end + run < to && is_word(end + run);
-            if run == marks && end > from && !is_space(end - 1) && !is_inside {
+            let is_inside = mark == b'_' && end + run < to && is_word(bytes[end + run]);
+            if run == marks && end > from && !bytes[end - 1].is_ascii_whitespace() && !is_inside {
                 return Some(end);
             }
             end += run.max(1);
@@ -192,19 +228,24 @@ impl<'t> Scanner<'t> {
 
     fn link(&self, at: usize, to: usize, depth: usize) -> Option<(Inline<'t>, usize)> {
         let rest = &self.text[at..to];
-        let middle = rest.find("](");
-        if !self.spend(middle.unwrap_or(rest.len())) {
+        // A label has no bracket, so that each search ends where the next one begins.
+        let label_end = rest[1..].find('[').map_or(rest.len(), |next| next + 1);
+        let middle = rest[..label_end].find("](")?;
+        let label = &rest[1..middle];
+        let address = rest[middle + 2..].split_once(')').map(|(address, _)| address);
+        if !self.spend(address.map_or(rest.len(), str::len)) {
             return None;
         }
-        let middle = middle?;
-        let label = &rest[1..middle];
-        let address = rest[middle + 2..].split_once(')')?.0;
-        let lower = address.to_ascii_lowercase();
-        let is_safe = SCHEMES.iter().any(|it| lower.starts_with(it) && lower.len() > it.len())
+        let address = address?;
+        let is_scheme = |it: &&str| {
+            let start = address.get(..it.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(it)) && address.len() > it.len()
+        };
+        let is_safe = SCHEMES.iter().any(is_scheme)
             && !address
                 .chars()
                 .any(|it| it.is_whitespace() || it.is_control() || "{}<>\"".contains(it));
-        if !is_safe || label.trim().is_empty() || label.contains('[') {
+        if !is_safe || label.trim().is_empty() {
             return None;
         }
         let label = self.parts(at + 1, at + middle, depth.max(DEPTH_MAX - 1));
@@ -212,19 +253,52 @@ impl<'t> Scanner<'t> {
     }
 }
 
+/// Whether a byte belongs to a word.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The parts, and how many bytes were searched.
+    fn searched(text: &str) -> (Vec<Inline<'_>>, usize) {
+        let scanner = Scanner::new(text);
+        let before = scanner.steps_left.get();
+        let parts = scanner.parts(0, text.len(), 0);
+        (parts, before - scanner.steps_left.get())
+    }
+
     #[test]
-    fn a_text_full_of_marks_ends_its_search_and_stays_text() {
-        for marks in ["*a ".repeat(20_000), "[".repeat(60_000), "{".repeat(60_000)] {
-            let scanner = Scanner { text: &marks, steps_left: Cell::new(STEPS_MAX) };
-            assert_eq!(scanner.parts(0, marks.len(), 0), [Inline::Text(&marks)]);
+    fn a_text_full_of_marks_is_searched_a_few_times_and_stays_text() {
+        for mark in ["*a ", "**a ", "_a ", "__a ", "*a **a _a __a ", "[", "[a", "[a](", "{", "{{"] {
+            let text = mark.repeat(60_000 / mark.len());
+            let (parts, steps) = searched(&text);
+            assert_eq!(parts, [Inline::Text(&text)], "{mark}");
+            let most = if mark == "[a](" { STEPS_PER_BYTE } else { 2 * KINDS };
+            assert!(steps <= most * text.len(), "{mark}: {steps}");
         }
-        let many = "*a ".repeat(20_000) + "*b*";
-        let scanner = Scanner { text: &many, steps_left: Cell::new(STEPS_MAX) };
-        scanner.parts(0, many.len(), 0);
-        assert_eq!(scanner.steps_left.get(), 0);
+        // A mark that closes is still found after thousands that do not.
+        let many = "*a ".repeat(20_000) + "**b**";
+        assert_eq!(searched(&many).0[1], Inline::Strong(vec![Inline::Text("b")]));
+    }
+
+    #[test]
+    fn a_search_that_is_not_repeated_finds_the_same() {
+        let pieces = ["*", "_", "a", " ", "\\", "[a](http://b)", "{{score}}"];
+        let mut texts = vec![String::new()];
+        for length in 1..=6 {
+            let longer = |text: &String| pieces.map(|piece| format!("{text}{piece}"));
+            texts = texts.iter().flat_map(longer).collect();
+            for text in &texts {
+                let found = |is_forgetful| {
+                    let steps_left = Cell::new(usize::MAX);
+                    let scanner = Scanner { steps_left, is_forgetful, ..Scanner::new(text) };
+                    scanner.parts(0, text.len(), 0)
+                };
+                assert_eq!(found(false), found(true), "{length}: {text}");
+            }
+        }
     }
 }

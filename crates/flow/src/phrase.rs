@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::locale;
 
-/// A text with its placeholders replaced: `{name}` becomes the value with this name. Inserted values
-/// are not expanded again.
+/// A text with its placeholders replaced: `{name}` becomes the value with this name. Inserted
+/// values are not expanded again.
 pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(text.len() + 16);
     let mut rest = text;

@@ -1,8 +1,8 @@
 //! Expressions of SurveyJS (`{age} >= 18 and {plan} anyof ['a', 'b']`) and of XLSForm
 //! (`${age} >= 18 and selected(${plan}, 'a')`).
 //!
-//! Both are infix and differ in the marks of names and in a few operators, so one parser reads both.
-//! Arithmetic and most functions have no counterpart in Sluice and are reported as such.
+//! Both are infix and differ in the marks of names and in a few operators, so one parser reads
+//! both. Arithmetic and most functions have no counterpart in Sluice and are reported as such.
 
 use crate::condition::{Cond, Test};
 use crate::report::quoted;
@@ -36,7 +36,8 @@ const MARKS: [&str; 21] = [
     "*", "/", "%", "^",
 ];
 
-/// Marks of a text. Spreadsheets make straight quotes curly; one that is straight ends with its like.
+/// Marks of a text. Spreadsheets make straight quotes curly; one that is straight ends with its
+/// like.
 const QUOTES: [[char; 3]; 2] = [['\'', '‘', '’'], ['"', '“', '”']];
 
 /// The condition that an expression stands for.

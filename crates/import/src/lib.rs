@@ -1,10 +1,10 @@
 //! What the definitions and responses of other tools become in Sluice.
 //!
-//! Everything here is pure, as in [`sluice_flow`]: bytes in, a definition and a report out. A format
-//! is one file in [`formats`] and one line of its table. It reads its file into a [`draft::Draft`],
-//! which has what the formats share: questions under the names of the source, texts with recalled
-//! answers, conditions. [`assemble`] turns a draft into a definition that passes every rule of
-//! `sluice_flow`, and reports each change.
+//! Everything here is pure, as in [`sluice_flow`]: bytes in, a definition and a report out. A
+//! format is one file in [`formats`] and one line of its table. It reads its file into a
+//! [`draft::Draft`], which has what the formats share: questions under the names of the source,
+//! texts with recalled answers, conditions. [`assemble`] turns a draft into a definition that
+//! passes every rule of `sluice_flow`, and reports each change.
 //!
 //! Nothing is dropped silently: every element of the source is an entry of the [`report::Report`],
 //! and [`fields::Fields`] lists every property that a format did not read.
@@ -20,6 +20,7 @@ mod expression;
 mod fields;
 mod formats;
 mod ids;
+mod marks;
 mod markup;
 mod repair;
 mod report;
@@ -44,7 +45,8 @@ pub struct Imported {
     pub report: Report,
 }
 
-/// Reads a file in one of [`FORMATS`]. The error is one sentence about why it cannot be read at all.
+/// Reads a file in one of [`FORMATS`]. The error is one sentence about why it cannot be read at
+/// all.
 pub fn import(format: &Format, bytes: &[u8]) -> Result<Imported, String> {
     if bytes.len() > FILE_BYTES_MAX {
         return Err(format!("is larger than {} MiB", FILE_BYTES_MAX / (1024 * 1024)));

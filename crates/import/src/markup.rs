@@ -1,5 +1,7 @@
 //! Formatting: HTML and plain text of the source into the Markdown of Sluice, or into plain text.
 
+use crate::marks::NextMark;
+
 /// What a character reference stands for.
 const ENTITIES: [(&str, &str); 12] = [
     ("amp", "&"),
@@ -66,23 +68,25 @@ pub(crate) fn html_to_plain(html: &str) -> String {
 
 fn convert(html: &str, formatted: bool) -> String {
     let mut writer = Writer { text: String::new(), formatted, links: Vec::new(), hidden: 0 };
-    let mut rest = html;
-    while let Some(at) = rest.find('<') {
-        writer.words(&rest[..at]);
-        let inner = &rest[at + 1..];
+    let (mut start, mut closing) = (0, NextMark::new(">"));
+    while let Some(at) = html[start..].find('<') {
+        writer.words(&html[start..start + at]);
+        let from = start + at + 1;
+        let inner = &html[from..];
         let is_tag = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
-        match inner.find('>').filter(|end| is_tag && *end <= TAG_BYTES_MAX) {
+        let end = closing.after(html, from).filter(|end| is_tag && end - from <= TAG_BYTES_MAX);
+        match end {
             Some(end) => {
-                writer.tag(&inner[..end]);
-                rest = &inner[end + 1..];
+                writer.tag(&html[from..end]);
+                start = end + 1;
             }
             None => {
                 writer.words("<");
-                rest = inner;
+                start = from;
             }
         }
     }
-    writer.words(rest);
+    writer.words(&html[start..]);
     tidied(&writer.text)
 }
 
@@ -210,6 +214,16 @@ fn tidied(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_that_are_never_closed_stay_text_and_are_searched_for_once() {
+        let many = "<a ".repeat(400_000);
+        assert_eq!(html_to_plain(&many), many.trim_end());
+        let closed = format!("{}b>", "<".repeat(400_000));
+        assert_eq!(html_to_plain(&closed), "<".repeat(399_999));
+        let far = format!("<a {}>b</a>", "x".repeat(TAG_BYTES_MAX));
+        assert_eq!(html_to_plain(&far), far.trim_end_matches("</a>"));
+    }
 
     #[test]
     fn html_becomes_markdown_or_plain_text() {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::marks::NextMark;
+
 /// How the source formats a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -102,6 +104,9 @@ fn shown(piece: &Piece) -> String {
     }
 }
 
+/// The longest mark of an answer, in bytes.
+const RECALL_BYTES_MAX: usize = 1_000;
+
 /// Splits a text at `open`…`close`. What is between becomes the piece that `recall` returns; if it
 /// returns none, the text stays as it is.
 pub(crate) fn split(
@@ -110,31 +115,63 @@ pub(crate) fn split(
     close: &str,
     recall: impl Fn(&str) -> Option<Piece>,
 ) -> Vec<Piece> {
-    let (mut pieces, mut words, mut rest) = (Vec::new(), String::new(), text);
-    while let Some(at) = rest.find(open) {
-        let inner = &rest[at + open.len()..];
-        let found = inner.find(close).map(|end| (&inner[..end], end));
-        let piece = found.filter(|(inner, _)| !inner.contains('\n')).and_then(|(inner, end)| {
-            recall(inner).map(|piece| (piece, at + open.len() + end + close.len()))
-        });
-        match piece {
-            Some((piece, length)) => {
-                words.push_str(&rest[..at]);
+    let (mut pieces, mut words, mut start) = (Vec::new(), String::new(), 0);
+    let (mut closing, mut line_end) = (NextMark::new(close), NextMark::new("\n"));
+    while let Some(at) = text[start..].find(open) {
+        let from = start + at + open.len();
+        let end = closing.after(text, from).filter(|end| end - from <= RECALL_BYTES_MAX);
+        let end = end.filter(|end| line_end.after(text, from).is_none_or(|line| line > *end));
+        match end.and_then(|end| Some((recall(&text[from..end])?, end))) {
+            Some((piece, end)) => {
+                words.push_str(&text[start..start + at]);
                 if !words.is_empty() {
                     pieces.push(Piece::Words(std::mem::take(&mut words)));
                 }
                 pieces.push(piece);
-                rest = &rest[length..];
+                start = end + close.len();
             }
             None => {
-                words.push_str(&rest[..at + open.len()]);
-                rest = &rest[at + open.len()..];
+                words.push_str(&text[start..from]);
+                start = from;
             }
         }
     }
-    words.push_str(rest);
+    words.push_str(&text[start..]);
     if !words.is_empty() || pieces.is_empty() {
         pieces.push(Piece::Words(words));
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_found_on_one_line_and_each_part_of_a_text_is_searched_once() {
+        let recalled = |inner: &str| {
+            let key = inner.strip_prefix("k:")?.to_owned();
+            Some(Piece::Recall { key, fallback: String::new() })
+        };
+        let shape = |text: &str| {
+            let pieces = split(text, "{{", "}}", recalled).into_iter().map(|piece| match piece {
+                Piece::Words(words) => words,
+                Piece::Recall { key, .. } => format!("<{key}>"),
+                Piece::Score => "score".to_owned(),
+            });
+            pieces.collect::<Vec<_>>()
+        };
+        assert_eq!(shape("a {{k:b}} c {{k:d}}"), ["a ", "<b>", " c ", "<d>"]);
+        assert_eq!(shape("{{x}} {{k:b}}}"), ["{{x}} ", "<b>", "}"]);
+        assert_eq!(shape("{{k:a\n}} {{k:b}}"), ["{{k:a\n}} ", "<b>"]);
+        assert_eq!(shape("{{k:a {{k:b}}"), ["<a {{k:b>"]);
+        assert_eq!(shape("}} {{k:"), ["}} {{k:"]);
+        let far = format!("{{{{k:{}}}}}", "a".repeat(RECALL_BYTES_MAX));
+        assert_eq!(shape(&far), [far.as_str()]);
+        // Each of these would otherwise be searched to the end of the text.
+        let many = "{{k:\n".repeat(400_000);
+        assert_eq!(shape(&many), [many.as_str()]);
+        let closed = many.clone() + "}}";
+        assert_eq!(shape(&closed), [closed.as_str()]);
+    }
 }

@@ -21,8 +21,8 @@ const MEMORY_KIB_MAX: u32 = 1024 * 1024;
 const PASSES_MAX: u32 = 16;
 const SALT_BYTES: usize = 16;
 
-/// The master keys that go into a backup. Those of another store would be worthless in it, so what is
-/// stored must open with them.
+/// The master keys that go into a backup. Those of another store would be worthless in it, so what
+/// is stored must open with them.
 #[derive(Debug)]
 pub struct IncludedKeys {
     pub(super) sealed: SealedKeys,

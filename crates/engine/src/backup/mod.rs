@@ -1,16 +1,16 @@
 //! Backups: everything of a store at one instant, in one file that either backend can restore.
 //!
-//! A backup is gzip of lines of JSON: a [`Header`], then an [`Entry`] for each record in the order of
-//! [`sluice_store::RecordCursor`], then the [`End`] with counts and digests. A file that was cut off
-//! has no end; a file that was changed does not match the digest in it.
+//! A backup is gzip of lines of JSON: a [`Header`], then an [`Entry`] for each record in the order
+//! of [`sluice_store::RecordCursor`], then the [`End`] with counts and digests. A file that was cut
+//! off has no end; a file that was changed does not match the digest in it.
 //!
 //! An incremental backup refers to a full one, its base. It has every record except the responses
 //! that are in the base and unchanged; of those it lists the positions. So it also knows which
-//! responses were deleted or rewritten since: restoring it brings none of them back. It needs exactly
-//! its base, never another incremental backup.
+//! responses were deleted or rewritten since: restoring it brings none of them back. It needs
+//! exactly its base, never another incremental backup.
 //!
-//! Deliberately absent: encryption of the whole file (pipe it through a tool for that), and sessions
-//! of the console, counts and the skip index, which are rebuilt.
+//! Deliberately absent: encryption of the whole file (pipe it through a tool for that), and
+//! sessions of the console, counts and the skip index, which are rebuilt.
 
 mod key;
 mod read;
@@ -63,8 +63,8 @@ enum Entry {
     End(End),
 }
 
-/// Whether an incremental backup refers to the base for a record that has not changed: there are many
-/// responses, and images are large.
+/// Whether an incremental backup refers to the base for a record that has not changed: there are
+/// many responses, and images are large.
 fn is_shared(record: &Record) -> bool {
     matches!(record, Record::Response { .. } | Record::Asset(_))
 }

@@ -63,7 +63,8 @@ fn simulate_writes(
 ) -> Results {
     let start = Instant::now();
     let mut queue: Batches<Duration> = Batches::new(Lanes { count: 1, by_app: false });
-    let needs = Needs { app: AppId::from_uuid(Uuid::nil()), alone: false, linked: false };
+    let app = AppId::from_uuid(Uuid::nil());
+    let needs = Needs { app, server: None, alone: false, linked: false };
     let mut results = Results::default();
     let mut writing: Option<(Batch<Duration>, Duration, Duration)> = None;
     let mut checkpoint: Option<(Batch<Duration>, Duration)> = None;

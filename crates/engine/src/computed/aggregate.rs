@@ -144,7 +144,8 @@ impl Aggregate {
 }
 
 impl DailyAggregate {
-    /// Adds them in parts, and stops once it is too large: by then it is larger by one part at most.
+    /// Adds them in parts, and stops once it is too large: by then it is larger by one part at
+    /// most.
     fn add(
         &mut self,
         rows: &[ResponseRow],

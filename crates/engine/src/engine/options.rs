@@ -21,7 +21,8 @@ pub struct Options {
     pub key_source: Option<Arc<dyn KeySource>>,
     /// The URL at which respondents reach this service, for personal links; no trailing slash.
     pub public_url: Option<String>,
-    /// The URL at which users reach the console, without a trailing slash; if absent, the public URL.
+    /// The URL at which users reach the console, without a trailing slash; if absent, the public
+    /// URL.
     pub admin_url: Option<String>,
     /// The maximum size of a submission's body in bytes, if not the default; for warnings to
     /// authors.

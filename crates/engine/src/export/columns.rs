@@ -3,8 +3,8 @@
 //! The order is the same for every export of a flow: what every response has, then the questions in
 //! the order in which versions first asked them, then tags by name, then the context. A question
 //! that was removed keeps its column. A column is named after its question: by its id, with the
-//! prefix `answer.` if a fixed column has that name; or by its text. A caller may choose columns and
-//! their order ([`ChosenColumns`]).
+//! prefix `answer.` if a fixed column has that name; or by its text. A caller may choose columns
+//! and their order ([`ChosenColumns`]).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

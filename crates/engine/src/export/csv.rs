@@ -212,9 +212,13 @@ pub(crate) fn without_formulas(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// What a formula may start with. Spreadsheets in East Asian languages read the full-width forms as
+/// the others.
+const FORMULA_STARTS: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
+
 /// Whether a spreadsheet would run the cell as a formula; an apostrophe then precedes it.
 fn looks_like_a_formula(text: &str) -> bool {
-    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
+    text.trim_start_matches('\'').starts_with(FORMULA_STARTS)
 }
 
 #[cfg(test)]
@@ -261,6 +265,10 @@ mod tests {
             ("-", "'-"),
             ("@cmd", "'@cmd"),
             ("\tx", "'\tx"),
+            ("＝1+1", "'＝1+1"),
+            ("＋1", "'＋1"),
+            ("－1;＠x", "'－1;'＠x"),
+            ("全角＝", "全角＝"),
             ("\r=x", "\"'\r'=x\""),
             ("hi;=1+1", "hi;'=1+1"),
             ("hi;'=1", "hi;''=1"),

@@ -67,7 +67,8 @@ struct Xlsx {
     sheet: Option<Sheet>,
 }
 
-/// The sheet of responses. Its file begins with its first piece, which shows how long it may become.
+/// The sheet of responses. Its file begins with its first piece, which shows how long it may
+/// become.
 struct Sheet {
     xml: SheetXml,
     file: Option<OpenFile>,
@@ -162,8 +163,8 @@ impl Sheet {
     }
 }
 
-/// The room for the sizes of a sheet whose first rows have this many bytes. Later rows may be several
-/// times as long.
+/// The room for the sizes of a sheet whose first rows have this many bytes. Later rows may be
+/// several times as long.
 fn sizes_of(bytes: usize, rows: u64, all_rows: u64) -> Sizes {
     let expected = bytes as u64 / rows.max(1) * all_rows;
     if expected >= LONG_BYTES / LONGER_ROWS { Sizes::In64Bits } else { Sizes::In32Bits }

@@ -1,9 +1,9 @@
 //! A ZIP archive that is sent while it is written.
 //!
 //! The length of a file is unknown when it begins, so it follows the file's bytes, as in every
-//! archive that is written into a pipe. Files may be longer than 4 GiB (ZIP64). Whether those lengths
-//! have 8 bytes instead of 4 is in the header of the file, so it is decided when the file begins: only
-//! for files that may be that long, because some spreadsheets refuse it in others.
+//! archive that is written into a pipe. Files may be longer than 4 GiB (ZIP64). Whether those
+//! lengths have 8 bytes instead of 4 is in the header of the file, so it is decided when the file
+//! begins: only for files that may be that long, because some spreadsheets refuse it in others.
 
 use std::io::{self, Write as _};
 
@@ -184,8 +184,8 @@ impl Sizes {
 }
 
 impl Written {
-    /// What follows the bytes of the file. A file that became longer than its header says has them in
-    /// 64 bits all the same: readers of the directory need none of this.
+    /// What follows the bytes of the file. A file that became longer than its header says has them
+    /// in 64 bits all the same: readers of the directory need none of this.
     fn put_sizes(&self, out: &mut Vec<u8>) {
         let is_long = self.packed_bytes.max(self.bytes) >= LONG_BYTES;
         put_u32(out, SIZES);
@@ -316,8 +316,8 @@ mod tests {
         assert_eq!(u32_at(end, 76), DIRECTORY_END as usize);
     }
 
-    /// The header of a file, what follows its bytes, and its entry in the directory, with these sizes
-    /// in place of the real ones.
+    /// The header of a file, what follows its bytes, and its entry in the directory, with these
+    /// sizes in place of the real ones.
     fn parts(sizes: Sizes, packed_bytes: u64, bytes: u64) -> [Vec<u8>; 3] {
         let (mut archive, mut header, mut behind) = (Archive::default(), Vec::new(), Vec::new());
         let mut file = archive.begin("a", sizes, &mut header);

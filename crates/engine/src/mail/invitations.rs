@@ -2,8 +2,8 @@
 //!
 //! The text belongs to the flow, so it can be corrected before reminders are sent. Whether an
 //! invitation is still worth an e-mail is decided when it is due: it must be open, and its person
-//! neither erased nor unsubscribed. If its flow is closed, it waits until that opens again; if its flow
-//! is archived, it ends.
+//! neither erased nor unsubscribed. If its flow is closed, it waits until that opens again; if its
+//! flow is archived, it ends.
 
 use std::collections::HashMap;
 

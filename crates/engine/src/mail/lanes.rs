@@ -1,8 +1,8 @@
 //! Which e-mails are sent next, and how many at the same time.
 //!
-//! Every server does this. Each lane goes on by itself: a mailing to many people delays no notice and
-//! no password link, and within it each app has its turn. A reply that takes minutes occupies one of
-//! the places of its lane.
+//! Every server does this. Each lane goes on by itself: a mailing to many people delays no notice
+//! and no password link, and within it each app has its turn. A reply that takes minutes occupies
+//! one of the places of its lane.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;

@@ -1,16 +1,16 @@
-//! E-mail: invitations with their reminders, password links, notices of new responses and of disabled
-//! endpoints.
+//! E-mail: invitations with their reminders, password links, notices of new responses and of
+//! disabled endpoints.
 //!
 //! Reading order: `letter` (one e-mail as text and HTML) with `words` (its texts, one file per
-//! language), `lanes` (what is sent next), `outbox` (one e-mail is sent, at the pace of the instance, and tried again),
-//! `invitations`, `passwords`, `notices` with `subscription`, and `endpoints` (what each kind says and
-//! to whom), `unsubscribe`.
+//! language), `lanes` (what is sent next), `outbox` (one e-mail is sent, at the pace of the
+//! instance, and tried again), `invitations`, `passwords`, `notices` with `subscription`, and
+//! `endpoints` (what each kind says and to whom), `unsubscribe`.
 //!
 //! What is to be sent is a row that is written in the transaction of its cause. It has no address
 //! and no secret: the worker reads the recipient when it sends, and makes a password link then. An
-//! e-mail is sent at least once; twice only if the process ends between the reply of the mail server
-//! and the write. Its `Message-ID` stays the same, so that receivers can tell. Without a mail server
-//! nothing is queued.
+//! e-mail is sent at least once; twice only if the process ends between the reply of the mail
+//! server and the write. Its `Message-ID` stays the same, so that receivers can tell. Without a
+//! mail server nothing is queued.
 
 mod endpoints;
 mod invitations;
@@ -61,8 +61,8 @@ pub(crate) fn dropped(row: MailRow, held_at: Timestamp, now: Timestamp) -> MailR
 }
 
 impl InstanceHandle {
-    /// Sends an e-mail that says that sending works, at once and without the outbox. Returns why the
-    /// mail server did not accept it.
+    /// Sends an e-mail that says that sending works, at once and without the outbox. Returns why
+    /// the mail server did not accept it.
     pub async fn send_test_mail(&self, to: &str) -> AdminResult<Result<(), String>> {
         let (core, to) = (self.core(), to.trim());
         let what = "must be an e-mail address such as ann@example.com";

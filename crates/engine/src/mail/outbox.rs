@@ -2,9 +2,10 @@
 //! decides which ones, and when).
 //!
 //! A server takes an e-mail by moving its time into the future, in the transaction that counts it
-//! towards the pace of the minute, and moves it again while it waits for the reply; if it stops before
-//! the outcome is written, the e-mail becomes due again and any server takes it. Only the server that
-//! took it last writes its outcome. A part of the pace is left for password links, and for notices.
+//! towards the pace of the minute, and moves it again while it waits for the reply; if it stops
+//! before the outcome is written, the e-mail becomes due again and any server takes it. Only the
+//! server that took it last writes its outcome. A part of the pace is left for password links, and
+//! for notices.
 
 use std::time::Duration;
 
@@ -22,11 +23,11 @@ use crate::core::Core;
 
 /// How long one attempt may take. A transport has its own limits, which are within this.
 const SEND_MAX: Duration = Duration::from_secs(15 * 60);
-/// How long an e-mail belongs to the server that took it, unless that takes it for longer.
+/// How long the lease of a server on an e-mail lasts, unless it is renewed.
 pub(super) const LEASE_SECONDS: i64 = 180;
-/// After how many of these seconds it does, while it waits for the reply.
+/// When the lease is renewed, in seconds since it was taken, while the reply is awaited.
 const RENEW_SECONDS: i64 = 60;
-/// How often it looks whether it is time for that.
+/// How often to check whether to renew it.
 const RENEW_TICK: Duration = Duration::from_secs(1);
 /// What is noted if the mail server gave no reply.
 const UNANSWERED: &str = "no reply";
@@ -90,7 +91,8 @@ pub(super) enum Content {
 }
 
 impl Core {
-    /// Sends one e-mail that is due. An error of the store that concerns this e-mail alone delays it.
+    /// Sends one e-mail that is due. An error of the store that concerns this e-mail alone delays
+    /// it.
     pub(super) async fn attempt_mail(
         &self,
         options: &MailOptions,
@@ -186,8 +188,8 @@ impl Core {
         }
     }
 
-    /// Hands an e-mail over, and keeps it taken meanwhile, however long the reply takes. Returns also
-    /// whether its row was changed by somebody else.
+    /// Hands an e-mail over, and keeps it taken meanwhile, however long the reply takes. Returns
+    /// also whether its row was changed by somebody else.
     async fn hand_over(
         &self,
         options: &MailOptions,
@@ -300,8 +302,8 @@ impl Core {
         }))
     }
 
-    /// Writes what became of an e-mail. A conflict if it has changed since. Nobody asks what became of
-    /// one about an endpoint, so its row is removed when nothing more is sent.
+    /// Writes what became of an e-mail. A conflict if it has changed since. Nobody asks what became
+    /// of one about an endpoint, so its row is removed when nothing more is sent.
     async fn settle_mail(&self, row: MailRow, revision: u32) -> StoreResult<()> {
         let is_over = row.kind == MailKind::Endpoint && row.next_at.is_none();
         let remove = is_over.then_some(MailWrite::Remove(row.app_id, row.mail_id));
@@ -366,8 +368,8 @@ fn refused(row: &MailRow, error: SendError, now: Timestamp) -> MailRow {
     }
 }
 
-/// The same for every attempt of one e-mail, and another one for the next of its series; `up_to` says
-/// what a notice contains. It does not reveal the id, which unsubscribes its recipient.
+/// The same for every attempt of one e-mail, and another one for the next of its series; `up_to`
+/// says what a notice contains. It does not reveal the id, which unsubscribes its recipient.
 fn message_id(row: &MailRow, up_to: Option<&str>) -> String {
     let hash = Sha256::new()
         .chain_update(b"sluice message id")

@@ -1,5 +1,6 @@
 //! Password links by e-mail. The link is made when it is sent, so its secret is stored nowhere. It
-//! leaves earlier links valid, which may still be on their way; setting a password ends all of them.
+//! leaves earlier links valid, which may still be on their way; setting a password ends all of
+//! them.
 
 use std::sync::Arc;
 
@@ -30,8 +31,8 @@ enum Requested {
     Add(Vec<MailRow>),
 }
 
-/// What a request does, given the e-mails that the user asked for. Those from before a hold may never
-/// be sent, so they do not stand for this request.
+/// What a request does, given the e-mails that the user asked for. Those from before a hold may
+/// never be sent, so they do not stand for this request.
 fn requested(rows: &[MailRow], now: Timestamp, held_at: Option<Timestamp>) -> Requested {
     let recent = now.plus_seconds(-FORGOTTEN_SECONDS);
     let is_recent = |row: &MailRow| row.sent_at.unwrap_or(row.created_at) > recent;
@@ -122,8 +123,8 @@ impl Core {
         Ok(Plan::Send(Box::new(Outgoing { to, content, unsubscribe: None, after })))
     }
 
-    /// Makes the link; absent if there is no such user any more, or if the e-mail was removed because
-    /// the user has set a password.
+    /// Makes the link; absent if there is no such user any more, or if the e-mail was removed
+    /// because the user has set a password.
     pub(super) async fn password_letter(
         &self,
         row: &MailRow,

@@ -1,10 +1,11 @@
 //! Unsubscribing from the e-mails of an app.
 //!
 //! The id of an e-mail is random and is known to its recipient only. Opening the page changes
-//! nothing, because mail scanners follow links; its button does, and so does the one click of a mail
-//! program (RFC 8058). What is kept is a hash of the address, so that it is honoured even after the
-//! person was erased. Who was erased first can still unsubscribe: the hash of their address is sealed
-//! in the row of their e-mail, where nobody without the master key can compare it with an address.
+//! nothing, because mail scanners follow links; its button does, and so does the one click of a
+//! mail program (RFC 8058). What is kept is a hash of the address, so that it is honoured even
+//! after the person was erased. Who was erased first can still unsubscribe: the hash of their
+//! address is sealed in the row of their e-mail, where nobody without the master key can compare it
+//! with an address.
 
 use std::sync::Arc;
 

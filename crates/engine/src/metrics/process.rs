@@ -103,8 +103,8 @@ fn times(stat: &str) -> Option<Times> {
     Some(Times { cpu_seconds: ticks / TICKS_PER_SECOND, threads: *fields.get(THREADS)? })
 }
 
-/// The time between the start of the process and now is counted since the boot, so that a clock that
-/// was set in between does not matter.
+/// The time between the start of the process and now is counted since the boot, so that a clock
+/// that was set in between does not matter.
 fn started() -> Option<f64> {
     let uptime: f64 = read("/proc/uptime").split_whitespace().next()?.parse().ok()?;
     let since_boot = fields(&read("/proc/self/stat"))?.get(START_TICKS)? / TICKS_PER_SECOND;

@@ -53,8 +53,8 @@ struct PartitionMetrics {
 }
 
 impl StoreMetrics {
-    /// `has_disk`: whether this process stores data on a local disk; `has_clock`: whether it follows
-    /// the clock of the database.
+    /// `has_disk`: whether this process stores data on a local disk; `has_clock`: whether it
+    /// follows the clock of the database.
     pub(super) fn new(
         to: &mut Registry,
         status: &StoreStatus,

@@ -19,23 +19,10 @@ use crate::fault::fault;
 use crate::mail_queue::waiting_passwords;
 use crate::tokens::hash_of;
 
-/// The user whose password a link sets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkOf {
-    pub email: String,
-    pub name: String,
-}
-
 impl Accounts<'_> {
     /// The URL of a link for setting a password.
     pub fn welcome_url(&self, secret: &Secret) -> String {
         format!("{}/console/welcome#{}", self.core.admin_url, secret.0)
-    }
-
-    /// The user of a link, if the link is valid.
-    pub async fn link_of(&self, secret: &str) -> StoreResult<Option<LinkOf>> {
-        let user = self.user_of_link(secret).await?;
-        Ok(user.map(|user| LinkOf { email: user.row.email, name: user.row.name }))
     }
 
     /// Sets the password of the link's user, invalidates the link, ends the user's sessions, and

@@ -33,7 +33,6 @@ mod users;
 pub use accounts::Accounts;
 pub use change::LINK_HOURS;
 pub(crate) use change::new_link;
-pub use links::LinkOf;
 pub use members::{Member, NewMember};
 pub use own_sessions::{FRESH_MINUTES, OwnSession};
 pub use refusal::Refusal;

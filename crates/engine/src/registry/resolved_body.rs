@@ -27,8 +27,8 @@ struct ResolvedBody<'a> {
     grace_window_seconds: u32,
 }
 
-/// The body for each status, in the order of [`FlowStatus`]: the window changes the status without a
-/// write. Absent if nothing is published.
+/// The body for each status, in the order of [`FlowStatus`]: the window changes the status without
+/// a write. Absent if nothing is published.
 pub(super) fn by_status(state: &FlowState) -> Option<[Arc<EncodedBody>; 3]> {
     let version = state.current.as_ref()?;
     let published_at = version.times.published_at?;

@@ -183,8 +183,8 @@ fn merge(sums: &mut CrosstabCounts, counts: &CrosstabCounts, row: KeyMap<'_>, co
     }
 }
 
-/// The name of the numbers from one key to another: `45`, `45 to 60`, `45 to under 46`, `over -46 to
-/// -45`. A counted range has its end nearer to zero, and not the other.
+/// The name of the numbers from one key to another: `45`, `45 to 60`, `45 to under 46`, `over -46
+/// to -45`. A counted range has its end nearer to zero, and not the other.
 fn number_range(first: u32, last: u32) -> String {
     let (first, last) = (NumberBin::of_key(first), NumberBin::of_key(last));
     let from =

@@ -1,5 +1,5 @@
-//! One attempt to send an event, or a batch of events: the request with its signatures, and what the
-//! reply means.
+//! One attempt to send an event, or a batch of events: the request with its signatures, and what
+//! the reply means.
 
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;

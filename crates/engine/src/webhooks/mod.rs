@@ -1,8 +1,8 @@
 //! Webhooks: endpoints of an app that receive its events.
 //!
 //! An endpoint follows the log of its app ([`crate::events`]); [`worker`] sends what it has not
-//! received. Here are the use cases of administrators. Endpoints receive answers and identities, and
-//! their URLs may contain secrets, so everything about them needs the scope `admin`.
+//! received. Here are the use cases of administrators. Endpoints receive answers and identities,
+//! and their URLs may contain secrets, so everything about them needs the scope `admin`.
 
 mod attempt;
 mod batch;
@@ -154,7 +154,8 @@ fn filter_of(row: &EndpointRow) -> EventFilter {
 }
 
 impl AppHandle {
-    /// Creates an endpoint that receives what happens from now on; its secret is returned only here.
+    /// Creates an endpoint that receives what happens from now on; its secret is returned only
+    /// here.
     pub async fn create_endpoint(&self, new: &NewEndpoint) -> AdminResult<(Endpoint, Secret)> {
         let core = self.permit.core(Scope::Admin)?;
         let now = core.now();
@@ -164,7 +165,7 @@ impl AppHandle {
         let row = EndpointRow {
             app_id: self.app_id(),
             endpoint_id,
-            url: new.url.trim().to_owned(),
+            url: parsed_url(&new.url),
             description: new.description.trim().to_owned(),
             format: new.format.clone().unwrap_or_else(|| default_format().to_owned()),
             batch: new.batch,
@@ -213,7 +214,7 @@ impl AppHandle {
         Ok(Endpoint::new(self.endpoint_row(core, id).await?, core.now()))
     }
 
-    /// Changes an endpoint. If it is enabled again, it continues where it ended.
+    /// Changes an endpoint. If it is enabled again, it continues where it left off.
     pub async fn change_endpoint(
         &self,
         id: EndpointId,
@@ -364,7 +365,7 @@ fn names(types: &[EventType]) -> Vec<String> {
 
 fn patched(row: EndpointRow, patch: &EndpointPatch) -> EndpointRow {
     EndpointRow {
-        url: patch.url.as_deref().map_or(row.url, |url| url.trim().to_owned()),
+        url: patch.url.as_deref().map_or(row.url, parsed_url),
         description: patch
             .description
             .as_deref()
@@ -382,6 +383,13 @@ fn shown(row: &EndpointRow) -> Value {
     let host = url::Url::parse(&row.url).ok();
     let host = host.as_ref().and_then(url::Url::host_str).unwrap_or_default().to_owned();
     json!({"host": host, "format": row.format, "batch": row.batch, "types": row.types, "flows": row.flows})
+}
+
+/// The URL as requests are sent to it: without the characters that are ignored in one, and with `/`
+/// for a backslash, so that what is shown leads where it seems to. Other text stays as it is, and
+/// is refused.
+fn parsed_url(url: &str) -> String {
+    url::Url::parse(url.trim()).map_or_else(|_| url.trim().to_owned(), String::from)
 }
 
 /// Whether the URL of an endpoint is checked.

@@ -1,5 +1,5 @@
-//! Endpoints with how their deliveries went, for people who look after them. Everything that is read
-//! here has a limit, however much waits.
+//! Endpoints with how their deliveries went, for people who look after them. Everything that is
+//! read here has a limit, however much waits.
 
 use sluice_flow::event::delivery::WAITING_MAX;
 use sluice_flow::id::{DeliveryId, EndpointId};

@@ -1,4 +1,5 @@
-//! Pages of the log that the endpoints of an app share: what one of them reads, the others need too.
+//! Pages of the log that the endpoints of an app share: what one of them reads, the others need
+//! too.
 //!
 //! A page is kept only as long as an endpoint works with it. Endpoints with the same
 //! [`LogShape`] read the same rows, and each selects by its own filter.
@@ -83,8 +84,8 @@ type Slot = Arc<tokio::sync::Mutex<Weak<SharedPage>>>;
 pub(super) struct Pages(Mutex<HashMap<(AppId, LogShape), Slot>>);
 
 impl Pages {
-    /// A page after a position. Endpoints that ask at the same time share one read. An endpoint gets
-    /// no page from before it knew how many replies were removed.
+    /// A page after a position. Endpoints that ask at the same time share one read. An endpoint
+    /// gets no page from before it knew how many replies were removed.
     pub(super) async fn read(
         &self,
         core: &Core,

@@ -1,9 +1,9 @@
 //! The places of endpoints that a node works on, so that a slow receiver slows nobody else.
 //!
 //! A worker has a place before it takes a lease, and each place may have a few requests at a time;
-//! nothing waits for its turn while a lease runs. There are separate places for endpoints that answer
-//! slowly or not at all; one that fails quickly is not slow. An endpoint that turns out to be slow
-//! leaves its place to others while its requests are still running.
+//! nothing waits for its turn while a lease runs. There are separate places for endpoints that
+//! answer slowly or not at all; one that fails quickly is not slow. An endpoint that turns out to
+//! be slow leaves its place to others while its requests are still running.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -62,7 +62,8 @@ pub(super) struct FreePlace {
 }
 
 impl Places {
-    /// Free places of a lane: half of them, so that an endpoint that changes its lane finds one too.
+    /// Free places of a lane: half of them, so that an endpoint that changes its lane finds one
+    /// too.
     pub(super) fn free(&self, lane: Lane) -> Vec<FreePlace> {
         let places = self.of(lane);
         let most = places.available_permits().div_ceil(2);

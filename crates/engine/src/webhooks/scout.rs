@@ -1,8 +1,8 @@
 //! Finds which endpoints of an app with something new have an event to send.
 //!
 //! Most changes match no filter of an endpoint. So the log is read before anything is written, once
-//! for all endpoints that need the same rows: how far it was read without a match is kept in memory,
-//! and saved when the endpoint is served anyway.
+//! for all endpoints that need the same rows: how far it was read without a match is kept in
+//! memory, and saved when the endpoint is served anyway.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -68,7 +68,8 @@ pub(crate) async fn reseal_endpoint_secrets(
     Ok((resealed, revoked))
 }
 
-/// Stores the secrets, unless they were replaced in the meantime; without any, removes the endpoint.
+/// Stores the secrets, unless they were replaced in the meantime; without any, removes the
+/// endpoint.
 async fn put_resealed(
     instance: &InstanceHandle,
     row: &EndpointRow,

@@ -109,7 +109,8 @@ pub(super) async fn step(
     drop(shared);
     match left.iter().find_map(Attempt::first_position) {
         None => stepped.cursor = end,
-        // What was not started stays in the log, and so does everything at its position and after it.
+        // What was not started stays in the log, and so does everything at its position and after
+        // it.
         Some(first_left) => {
             let started = positions.into_iter().filter(|it| *it < first_left);
             stepped.cursor = started.max();
@@ -211,8 +212,8 @@ async fn again(
     Ok(items)
 }
 
-/// Sends as many as the time, the load, the place and the endpoint allow; returns those that were not
-/// started, in order.
+/// Sends as many as the time, the load, the place and the endpoint allow; returns those that were
+/// not started, in order.
 async fn run(
     lines: &Lines,
     endpoint: &Arc<EndpointRow>,

@@ -126,8 +126,8 @@ impl DeliveryWorker {
         Ok(())
     }
 
-    /// Takes no more endpoints. One that is just being taken would stay leased if the task that takes
-    /// it were aborted.
+    /// Takes no more endpoints. One that is just being taken would stay leased if the task that
+    /// takes it were aborted.
     pub(crate) async fn stop_taking(&self) {
         self.core.stop.time_left();
         let _ = tokio::time::timeout(NOTED_MAX, self.looking.lock()).await;

@@ -104,8 +104,10 @@ async fn after_an_unknown_outcome_nothing_is_acknowledged_and_a_retry_elsewhere_
     world.faults.set(Mood::Well);
     let later = world.submit(&view, &submission(version)).await;
     assert!(matches!(later, Err(SubmitError::Unavailable(_))), "{later:?}");
-    assert!(world.engine.ready().await.is_err());
-    tokio::time::timeout(Duration::from_secs(60), world.engine.lost_track()).await.unwrap();
+    assert!(world.engine.health().ready().await.is_err());
+    tokio::time::timeout(Duration::from_secs(60), world.engine.health().lost_track())
+        .await
+        .unwrap();
 
     let restarted = world.another().await;
     let view = restarted.view(&app).await;
@@ -185,14 +187,14 @@ async fn a_window_that_ends_while_a_submission_queues_refuses_it() {
 async fn an_unknown_outcome_ends_the_process_wherever_it_occurs() {
     let lost_within = async |world: &World, seconds: u64| {
         let wait = Duration::from_secs(seconds);
-        tokio::time::timeout(wait, world.engine.lost_track()).await.is_ok()
+        tokio::time::timeout(wait, world.engine.health().lost_track()).await.is_ok()
     };
     let world = World::new().await;
     world.faults.set(Mood::Failing);
-    assert!(world.engine.ready().await.is_err());
+    assert!(world.engine.health().ready().await.is_err());
     assert!(!lost_within(&world, 1).await, "a failed write is no reason to exit");
     world.faults.set(Mood::LosingTrack);
-    assert!(world.engine.ready().await.is_err());
+    assert!(world.engine.health().ready().await.is_err());
     assert!(lost_within(&world, 60).await);
 
     let world = World::new().await;
@@ -200,7 +202,7 @@ async fn an_unknown_outcome_ends_the_process_wherever_it_occurs() {
     assert!(world.engine.create_app(&world.actor, "Shop").await.is_err());
     assert!(lost_within(&world, 60).await);
     world.faults.set(Mood::Well);
-    assert!(world.engine.ready().await.is_err(), "ready again after an unknown outcome");
+    assert!(world.engine.health().ready().await.is_err(), "ready again after an unknown outcome");
 }
 
 #[tokio::test]
@@ -211,14 +213,14 @@ async fn readiness_is_checked_once_for_all_callers_and_again_after_a_failed_writ
     let version = world.publish(flow).await.flow_version_id;
     let view = world.view(&app).await;
     let checks = || world.faults.checks.load(Ordering::SeqCst);
-    let all = futures_util::future::join_all((0..100).map(|_| world.engine.ready())).await;
+    let all = futures_util::future::join_all((0..100).map(|_| world.engine.health().ready())).await;
     assert!(all.iter().all(Result::is_ok));
     assert_eq!(checks(), 1);
     world.faults.set(Mood::Failing);
     assert!(world.submit(&view, &submission(version)).await.is_err());
-    assert!(world.engine.ready().await.is_err(), "the shared answer is out of date");
+    assert!(world.engine.health().ready().await.is_err(), "the shared answer is out of date");
     assert_eq!(checks(), 2);
     world.faults.set(Mood::Well);
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(world.engine.ready().await.is_ok());
+    assert!(world.engine.health().ready().await.is_ok());
 }

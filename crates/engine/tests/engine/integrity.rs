@@ -231,7 +231,7 @@ async fn the_scrub_finds_damage_and_stops_the_service() {
     store.import_records(records).await.unwrap();
     let done = engine.upkeep().scrub().await.unwrap();
     assert_eq!((done.records > 20, done.damaged), (true, 0), "{done:?}");
-    engine.ready().await.unwrap();
+    engine.health().ready().await.unwrap();
     engine.close().await;
     let mut bytes = std::fs::read(&path).unwrap();
     let at = bytes.windows(WORD.len()).position(|it| it == WORD.as_bytes()).unwrap();
@@ -239,13 +239,13 @@ async fn the_scrub_finds_damage_and_stops_the_service() {
     std::fs::write(&path, bytes).unwrap();
 
     let (store, engine) = start(&path).await;
-    engine.ready().await.unwrap();
+    engine.health().ready().await.unwrap();
     let done = engine.upkeep().scrub().await.unwrap();
     assert_eq!(done.damaged, 1, "{done:?}");
     let found = store.damage().found().unwrap();
     assert!(found.contains(&row.response_id.to_string()), "{found}");
-    assert_eq!(engine.ready().await, Err(NotReady::StoreFails));
-    let metrics = engine.metrics_text();
+    assert_eq!(engine.health().ready().await, Err(NotReady::StoreFails));
+    let metrics = engine.health().metrics_text();
     for line in ["sluice_damaged_records_total 1", "sluice_damaged 1"] {
         assert!(metrics.lines().any(|it| it == line), "{metrics}");
     }
@@ -278,8 +278,8 @@ async fn a_row_that_this_build_cannot_decode_is_counted_and_is_no_damage() {
     assert!(done.unreadable > 0, "{done:?}");
     assert_eq!((done.records + done.unreadable, done.damaged), (sound.records, 0), "{done:?}");
     assert_eq!(store.damage().found(), None);
-    engine.ready().await.unwrap();
-    let metrics = engine.metrics_text();
+    engine.health().ready().await.unwrap();
+    let metrics = engine.health().metrics_text();
     let line = format!("sluice_unreadable_records_total {}", done.unreadable);
     assert!(metrics.lines().any(|it| it == line), "{metrics}");
     engine.close().await;

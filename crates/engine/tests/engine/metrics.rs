@@ -19,7 +19,7 @@ async fn submissions_that_wait_have_a_number_and_an_age() {
     let view = world.view(&app).await;
     let body = submission(version);
     let waiting = || {
-        let metrics = world.engine.metrics_text();
+        let metrics = world.engine.health().metrics_text();
         ["sluice_queued_submissions", "sluice_commits_in_progress", "sluice_queue_oldest_seconds"]
             .map(|name| value(&metrics, name))
     };
@@ -46,7 +46,7 @@ async fn submissions_that_wait_have_a_number_and_an_age() {
         }
     };
     tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap();
-    let metrics = world.engine.metrics_text();
+    let metrics = world.engine.health().metrics_text();
     for (name, count) in [("sluice_commit_seconds_count", 2.0), ("sluice_commit_rows_sum", 2.0)] {
         assert_eq!(value(&metrics, name), count, "{name}");
     }

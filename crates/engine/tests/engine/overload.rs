@@ -44,7 +44,7 @@ async fn offer(
         let (world, app, body) = (Arc::clone(world), Arc::clone(&app), Arc::clone(body));
         clients.spawn(async move {
             let sent = Instant::now();
-            match timeout(PATIENCE, world.engine.submit(&app, Some(&body), None)).await {
+            match timeout(PATIENCE, world.engine.submit_as(&app, Some(&body), None, None)).await {
                 Err(_) => Reply::GaveUp { sent },
                 Ok(Ok(Receipt::Accepted(_))) => {
                     Reply::Stored { after: sent.elapsed(), at: Instant::now() }
@@ -95,8 +95,8 @@ async fn three_times_the_load_of_a_slow_disk_keeps_its_goodput_and_it_recovers_w
     let p99 = stored[stored.len() * 99 / 100];
     assert!(p99 <= 2 * DEADLINE, "{p99:?}");
     assert!(waits.len() >= 3 && *waits.first().unwrap() >= 2, "adapts, with jitter: {waits:?}");
-    assert!(world.engine.is_saturated());
-    assert!(world.engine.ready().await.is_ok(), "a saturated server is ready");
+    assert!(world.engine.health().is_saturated());
+    assert!(world.engine.health().ready().await.is_ok(), "a saturated server is ready");
     assert_eq!(world.faults.rows.load(Ordering::SeqCst), stored.len(), "refused, and written");
 
     let fell = Instant::now();
@@ -110,7 +110,7 @@ async fn three_times_the_load_of_a_slow_disk_keeps_its_goodput_and_it_recovers_w
         }
     }
     sleep(PATIENCE).await;
-    assert!(!world.engine.is_saturated());
+    assert!(!world.engine.health().is_saturated());
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn a_submission_whose_client_has_gone_is_not_written_and_a_retry_stores_it
     accepted(first);
     accepted(third);
     assert_eq!(world.stored(flow).await.len(), 2);
-    let metrics = world.engine.metrics_text();
+    let metrics = world.engine.health().metrics_text();
     assert!(metrics.contains("sluice_submissions_total{outcome=\"abandoned\"} 1"), "{metrics}");
     let retry = accepted(world.submit_with_key(&view, &body, "second").await);
     assert!(!retry.replayed, "the first attempt was stored");

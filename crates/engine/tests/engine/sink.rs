@@ -1,5 +1,5 @@
-//! Publishing to a sink: order, repetition, refusals, and the change of nodes, with a clock that the
-//! test sets. The sink is scripted; `crates/sluice/tests/cli/nats` has a real one.
+//! Publishing to a sink: order, repetition, refusals, and the change of nodes, with a clock that
+//! the test sets. The sink is scripted; `crates/sluice/tests/cli/nats` has a real one.
 
 use crate::support;
 
@@ -131,7 +131,7 @@ async fn the_log_is_published_from_its_beginning_in_order() {
     let log = shop.log(&world).await;
     assert_eq!(log.len(), 301, "one was the publish");
     assert_eq!(sink.got(shop.app), log);
-    let text = world.engine.metrics_text();
+    let text = world.engine.health().metrics_text();
     assert!(text.contains("sluice_sink_events_total{outcome=\"published\"} 301"), "{text}");
     assert!(text.contains("sluice_sink_lag_seconds 0.0"), "{text}");
 }
@@ -146,7 +146,7 @@ async fn nothing_is_skipped_while_the_sink_takes_nothing() {
     let waiting = shop.submit(&world).await;
     world.clock.advance_millis(90_000);
     assert!(!world.engine.upkeep().publish_events().await.unwrap());
-    let text = world.engine.metrics_text();
+    let text = world.engine.health().metrics_text();
     let lag = text.lines().find_map(|line| line.strip_prefix("sluice_sink_lag_seconds "));
     assert_eq!(lag.unwrap().parse::<f64>().unwrap(), 90.0);
     sink.refuse(None, None);
@@ -289,7 +289,7 @@ async fn an_event_that_is_too_large_is_named_and_the_position_moves() {
         let after = shop.submit(&world).await;
         until(&world, || sink.got(shop.app).contains(&after)).await;
         assert_eq!(sink.got(shop.app), shop.log(&world).await, "nothing is published again");
-        let text = world.engine.metrics_text();
+        let text = world.engine.health().metrics_text();
         let count = |outcome| format!("sluice_sink_events_total{{outcome=\"{outcome}\"}}");
         assert!(text.contains(&format!("{} 1", count(outcome))), "{text}");
         assert!(text.contains(&format!("{} 2", count("published"))), "{text}");
@@ -342,7 +342,7 @@ async fn a_sink_that_hangs_is_left_before_the_lease_ends() {
     sink.hangs.store(true, Ordering::Relaxed);
     world.clock.advance_millis(1_000);
     assert!(!world.engine.upkeep().publish_events().await.unwrap());
-    let text = world.engine.metrics_text();
+    let text = world.engine.health().metrics_text();
     assert!(text.contains("sluice_sink_events_total{outcome=\"failed\"} "), "{text}");
     // The lease was given back: another node gets it while its time still runs.
     let other = Arc::new(Recorder::default());
@@ -396,7 +396,7 @@ async fn a_held_sink_is_named_with_its_real_lag() {
     let waits = SinkState { name: name.clone(), waiting_since: Some(old.made_at()) };
     assert_eq!(instance.outbound().await.unwrap().sinks, [waits]);
     assert!(!copy.engine.upkeep().publish_events().await.unwrap());
-    let text = copy.engine.metrics_text();
+    let text = copy.engine.health().metrics_text();
     let lag = text.lines().find_map(|line| line.strip_prefix("sluice_sink_lag_seconds "));
     assert_eq!(lag.unwrap().parse::<f64>().unwrap(), 16.0);
     instance.resume_outbound(Waiting::Drop).await.unwrap();

@@ -203,7 +203,7 @@ async fn the_number_of_counts_in_memory_is_bounded() {
     shop.funnel(&all).await;
     let dropped = days * 2 * QUESTIONS_MAX - COUNTS_MAX;
     let metric = format!("sluice_dropped_visit_steps_total {dropped}\n");
-    let metrics = shop.world.engine.metrics_text();
+    let metrics = shop.world.engine.health().metrics_text();
     assert!(metrics.contains(&metric), "{metric} is not in {metrics}");
     shop.world.faults.set(Mood::Well);
     let funnel = shop.funnel(&all).await;

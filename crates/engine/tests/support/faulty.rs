@@ -84,7 +84,8 @@ pub struct FaultyStore {
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
-    /// Of webhooks: writes (and of sinks), wakes to fail or skip, reads of the log, their most rows.
+    /// Of webhooks: writes (and of sinks), wakes to fail or skip, reads of the log, their most
+    /// rows.
     pub webhook_writes: AtomicUsize,
     pub failing_wakes: AtomicUsize,
     pub skipped_wakes: AtomicUsize,
@@ -303,6 +304,12 @@ impl AdminStore for FaultyStore {
     async fn find_actor_names(&self, actors: &[ActorId]) -> StoreResult<Vec<(ActorId, String)>> {
         self.read().find_actor_names(actors).await
     }
+    async fn find_flow_names(
+        &self,
+        flows: &[(AppId, FlowId)],
+    ) -> StoreResult<Vec<(FlowId, String)>> {
+        self.read().find_flow_names(flows).await
+    }
 }
 
 #[async_trait]
@@ -482,14 +489,7 @@ impl UpkeepStore for FaultyStore {
         match *self.mood.lock().unwrap() {
             Mood::LosingTrack => return Err(StoreError::Unknown("sync failed".into())),
             Mood::Failing => return Err(StoreError::Failed("disk full".into())),
-            Mood::Well
-            | Mood::Slow(_)
-            | Mood::Simulated(_)
-            | Mood::Held
-            | Mood::Hanging(_)
-            | Mood::HidingResponses(_)
-            | Mood::DamagingVersion(_)
-            | Mood::FailingToExpire(_) => {}
+            _ => {}
         }
         self.inner.check().await
     }

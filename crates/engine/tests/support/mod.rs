@@ -150,7 +150,7 @@ impl World {
     }
 
     pub async fn submit(&self, app: &AppView, body: &Value) -> Result<Receipt, SubmitError> {
-        self.engine.submit(app, Some(body.to_string().as_bytes()), None).await
+        self.engine.submit_as(app, Some(body.to_string().as_bytes()), None, None).await
     }
 
     pub async fn submit_with_key(
@@ -160,7 +160,7 @@ impl World {
         key: &str,
     ) -> Result<Receipt, SubmitError> {
         let key = IdempotencyKey::parse(key.as_bytes()).unwrap();
-        self.engine.submit(app, Some(body.to_string().as_bytes()), Some(&key)).await
+        self.engine.submit_as(app, Some(body.to_string().as_bytes()), Some(&key), None).await
     }
 }
 

@@ -162,6 +162,11 @@ impl Definition {
         &self.questions
     }
 
+    /// Whether there is anything to answer; a message has only texts.
+    pub fn asks_anything(&self) -> bool {
+        self.questions.iter().any(|question| question.question_type.is_answerable())
+    }
+
     pub fn question(&self, id: &str) -> Option<&Question> {
         self.position(id).map(|at| &self.questions[at])
     }

@@ -1,8 +1,8 @@
 //! Checks the placeholders of a definition: an answer must be that to an earlier question, and a
 //! score needs a question that has one.
 //!
-//! Not part of [`super::check`]: versions that were published before texts had placeholders may have
-//! any text, and must stay readable.
+//! Not part of [`super::check`]: versions that were published before texts had placeholders may
+//! have any text, and must stay readable.
 
 use std::ops::RangeTo;
 

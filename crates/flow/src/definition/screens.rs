@@ -1,8 +1,8 @@
-//! What is shown besides single questions: the welcome screen, and sections, whose questions share a
-//! page.
+//! What is shown besides single questions: the welcome screen, and sections, whose questions share
+//! a page.
 //!
-//! The questions of a section follow one another in the definition, so that a section is one page of
-//! the way through the questions.
+//! The questions of a section follow one another in the definition, so that a section is one page
+//! of the way through the questions.
 
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Events: what happened in an app, as its log and its webhooks report it.
 //!
-//! [`EventType`] is the table of types. [`payload`] builds what is sent ([`batch`]: several events at
-//! once), [`filter`] decides which events a reader wants, [`delivery`] what a receiver's reply means
-//! and when an event is sent again, and [`pace`] how fast. Two types have no row in the log:
+//! [`EventType`] is the table of types. [`payload`] builds what is sent ([`batch`]: several events
+//! at once), [`filter`] decides which events a reader wants, [`delivery`] what a receiver's reply
+//! means and when an event is sent again, and [`pace`] how fast. Two types have no row in the log:
 //! `response.created` and `invitation.completed` follow from the stored response.
 
 pub mod batch;

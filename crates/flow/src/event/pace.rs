@@ -1,9 +1,11 @@
-//! How fast a server sends events while it stores many responses: deliveries give way to submissions.
+//! How fast a server sends events while it stores many responses: deliveries give way to
+//! submissions.
 //!
 //! Both need the same processors and the same disk. While submissions wait for one another, so that
 //! several share a write, events are sent at a part of the rate at which responses are stored. The
 //! part grows with the time for which an event has waited, up to no limit, so that receivers fall
-//! behind by minutes and not by hours; and some events are always sent. When the load ends, there is no limit.
+//! behind by minutes and not by hours; and some events are always sent. When the load ends, there
+//! is no limit.
 
 /// What a server stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,8 +26,8 @@ const UNLIMITED_AFTER: i64 = 15 * 60;
 /// Events of one request that cost as much as a request with one event.
 const EVENTS_PER_COST: usize = 10;
 
-/// The most events per second that a server sends to all its receivers together, if the next one has
-/// waited for this long. `None` means that there is no limit.
+/// The most events per second that a server sends to all its receivers together, if the next one
+/// has waited for this long. `None` means that there is no limit.
 pub fn events_per_second(load: Load, waited_millis: i64) -> Option<u64> {
     let Load { responses_per_second, writes_per_second } = load;
     let is_busy = responses_per_second > 0

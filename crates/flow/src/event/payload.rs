@@ -39,8 +39,9 @@ impl Payload {
 const KEPT_BYTES_MAX: usize = 200;
 
 impl Payload {
-    /// The same event for a reader that cannot take so much: ids, times and other short values stay;
-    /// objects, lists and long texts are left out, and `omitted` has their JSON Pointers in `data`.
+    /// The same event for a reader that cannot take so much: ids, times and other short values
+    /// stay; objects, lists and long texts are left out, and `omitted` has their JSON Pointers in
+    /// `data`.
     pub fn without_contents(&self) -> Self {
         let data = serde_json::from_str::<Value>(self.data.get()).unwrap_or_default();
         let mut omitted = Vec::new();

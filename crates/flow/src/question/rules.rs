@@ -13,6 +13,8 @@ use crate::text_map::Texts;
 pub(crate) trait Rules: Sized {
     /// Whether the question takes an answer.
     const ANSWERABLE: bool = true;
+    /// The path of its icon, 24 units square, drawn with one line.
+    const ICON: &str;
     /// Its own required fields.
     const NEEDED: &[&str] = &[];
 

@@ -1,9 +1,9 @@
 //! Parses bytes into a submission, or every issue of its shape.
 //!
 //! Shape is everything that can be checked without the version: types, limits, formats. The input
-//! is read in one pass into a tree of [`node`]s that borrows from it, then [`rules`] traverse it and
-//! either build the submission or report everything that is wrong at once. A text is copied only if
-//! an escape forces it, because this runs for every submission.
+//! is read in one pass into a tree of [`node`]s that borrows from it, then [`rules`] traverse it
+//! and either build the submission or report everything that is wrong at once. A text is copied
+//! only if an escape forces it, because this runs for every submission.
 //!
 //! Deliberately absent: whether the version exists or accepts responses, and whether an answer fits
 //! its question. Those are judged later, against the version.

@@ -186,7 +186,8 @@ impl<'n> Names<'n> {
             || self.may_be_spelt_in(text, found & AT != 0)
     }
 
-    /// Whether a name may be in an ASCII text as it is spelt. A name with `@` needs one in the text.
+    /// Whether a name may be in an ASCII text as it is spelt. A name with `@` needs one in the
+    /// text.
     fn may_be_spelt_in(&self, text: &str, has_at: bool) -> bool {
         let shortest = if has_at { self.shortest } else { self.shortest_without_at };
         text.len() >= shortest

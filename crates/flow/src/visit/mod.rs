@@ -3,8 +3,8 @@
 //!
 //! Steps are only counted. A visit has no identifier, so nobody can join two of its steps, and what
 //! is stored is a number for each step ([`VisitCounter`]), by version and day. `passed` is counted
-//! besides `seen` because a question that is skipped by `visibleIf` has fewer visitors without having
-//! lost any: those who left at a question are those who saw it and did not pass it.
+//! besides `seen` because a question that is skipped by `visibleIf` has fewer visitors without
+//! having lost any: those who left at a question are those who saw it and did not pass it.
 
 mod fault;
 mod parse;

@@ -52,7 +52,8 @@ impl<'d> Texts<'d> {
         Self { items, placed, positions, hidden, language, translations: Map::new() }
     }
 
-    /// The text in the default language; its translations are kept under `path`. None if it is empty.
+    /// The text in the default language; its translations are kept under `path`. None if it is
+    /// empty.
     pub(super) fn write(
         &mut self,
         report: &mut Report,

@@ -1,7 +1,7 @@
 //! The table of formats.
 //!
-//! A format is one file in this folder and one line in the table below (with its `mod`). Nothing else
-//! in the project lists the formats: the command line reads the table.
+//! A format is one file in this folder and one line in the table below (with its `mod`). Nothing
+//! else in the project lists the formats: the command line reads the table.
 
 mod formbricks;
 mod google_forms;

@@ -1,11 +1,11 @@
 //! Rows of CSV and JSON Lines files as submissions to a flow.
 //!
 //! Reading order: `rows` reads a file; `columns` decides what each column is: an answer, a tag, the
-//! time; `values` turns a cell into an answer; here a row becomes a submission. The server judges it
-//! by its rules, like any other.
+//! time; `values` turns a cell into an answer; here a row becomes a submission. The server judges
+//! it by its rules, like any other.
 //!
-//! A response is stored with the time at which it is imported, because the order of responses is that
-//! of their writes, and readers of the log of events rely on it. The original time is the tag
+//! A response is stored with the time at which it is imported, because the order of responses is
+//! that of their writes, and readers of the log of events rely on it. The original time is the tag
 //! [`TIME_TAG`].
 
 mod columns;
@@ -73,8 +73,8 @@ impl<'d> Plan<'d> {
         self.columns.all()
     }
 
-    /// The submission of a row, or every reason why it cannot be one. Call it for each row of a file
-    /// in order: equal rows get different keys.
+    /// The submission of a row, or every reason why it cannot be one. Call it for each row of a
+    /// file in order: equal rows get different keys.
     pub fn submission(&mut self, row: &Row, generation: &str) -> Result<Value, Vec<String>> {
         let key = self.key(row);
         let mut parts = Parts::default();

@@ -272,7 +272,7 @@ fn unguarded(text: &str) -> String {
     while let Some(character) = rest.next() {
         let is_guard = at_start && character == '\'' && {
             let after = rest.as_str().trim_start_matches('\'');
-            after.starts_with(['=', '+', '-', '@', '\t', '\r'])
+            after.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'])
         };
         if !is_guard {
             result.push(character);
@@ -292,6 +292,7 @@ mod tests {
             ("'=1+1", "=1+1"),
             ("''=1", "'=1"),
             ("a;'-b", "a;-b"),
+            ("'＝1;'＠a", "＝1;＠a"),
             ("'quoted'", "'quoted'"),
             ("it's", "it's"),
             ("-5", "-5"),

@@ -1,11 +1,11 @@
 //! Reads the cells of a workbook (`.xlsx`) as texts.
 //!
 //! A workbook is a zip file of XML files. Only what a form needs is read: the names of the sheets,
-//! shared texts and cells. Styles, formulas and formats of numbers are not. Everything is bounded, so
-//! that a small file cannot become a large one.
+//! shared texts and cells. Styles, formulas and formats of numbers are not. Everything is bounded,
+//! so that a small file cannot become a large one.
 //!
-//! A library for spreadsheets would bring more crates than the rest of this crate needs; `flate2` is
-//! part of the build anyway.
+//! A library for spreadsheets would bring more crates than the rest of this crate needs; `flate2`
+//! is part of the build anyway.
 
 mod archive;
 mod xml;
@@ -15,10 +15,14 @@ use std::collections::HashMap;
 use self::archive::Archive;
 use self::xml::{Event, Reader};
 
-/// The most rows and columns of a sheet, and characters of all its cells together.
+/// The most rows and columns of a sheet.
 const ROWS_MAX: usize = 10_000;
 const COLUMNS_MAX: usize = 200;
-const CHARS_MAX: usize = 8 * 1024 * 1024;
+/// The most cells of all sheets together, with those between and before the used ones, and bytes of
+/// their texts.
+const CELLS_MAX: usize = 1_000_000;
+const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
+const SHARED_TEXTS_MAX: usize = 1_000_000;
 const SHEETS_MAX: usize = 50;
 
 /// A sheet: its rows, each with its number in the sheet; texts by column.
@@ -32,8 +36,25 @@ pub(crate) fn is_workbook(bytes: &[u8]) -> bool {
     archive::is_old(bytes) || Archive::open(bytes).is_ok_and(|it| it.has("xl/workbook.xml"))
 }
 
-/// The sheets of a workbook, by name in lower case.
-pub(crate) fn sheets(bytes: &[u8]) -> Result<HashMap<String, Sheet>, String> {
+/// What the sheets of a workbook may still take.
+struct Budget {
+    cells: usize,
+    text_bytes: usize,
+}
+
+impl Budget {
+    fn spend(&mut self, cells: usize, text_bytes: usize) -> Result<(), String> {
+        let cells_left = self.cells.checked_sub(cells);
+        self.cells = cells_left.ok_or_else(|| format!("has more than {CELLS_MAX} cells"))?;
+        let bytes_left = self.text_bytes.checked_sub(text_bytes);
+        self.text_bytes = bytes_left.ok_or("has too much text")?;
+        Ok(())
+    }
+}
+
+/// These sheets of a workbook, by name in lower case. The first of a name counts, and no other
+/// sheet is read.
+pub(crate) fn sheets(bytes: &[u8], wanted: &[&str]) -> Result<HashMap<String, Sheet>, String> {
     let archive = Archive::open(bytes)?;
     let workbook = archive.read("xl/workbook.xml")?;
     let relations = archive.read("xl/_rels/workbook.xml.rels")?;
@@ -43,7 +64,12 @@ pub(crate) fn sheets(bytes: &[u8]) -> Result<HashMap<String, Sheet>, String> {
         false => Vec::new(),
     };
     let mut sheets = HashMap::new();
+    let mut budget = Budget { cells: CELLS_MAX, text_bytes: TEXT_BYTES_MAX };
     for (name, relation) in sheet_names(&workbook)?.into_iter().take(SHEETS_MAX) {
+        let name = name.trim().to_lowercase();
+        if !wanted.contains(&name.as_str()) || sheets.contains_key(&name) {
+            continue;
+        }
         let Some(target) = targets.get(&relation) else { continue };
         let target = target.trim_start_matches('/');
         let path = match target.starts_with("xl/") {
@@ -51,8 +77,7 @@ pub(crate) fn sheets(bytes: &[u8]) -> Result<HashMap<String, Sheet>, String> {
             false => format!("xl/{target}"),
         };
         if archive.has(&path) {
-            let sheet = sheet(&archive.read(&path)?, &shared)?;
-            sheets.insert(name.trim().to_lowercase(), sheet);
+            sheets.insert(name, sheet(&archive.read(&path)?, &shared, &mut budget)?);
         }
     }
     Ok(sheets)
@@ -90,7 +115,12 @@ fn shared_texts(source: &str) -> Result<Vec<String>, String> {
     let mut reader = Reader::new(source);
     while let Some(event) = reader.next()? {
         match event {
-            Event::Start { name: "si", .. } => texts.push(String::new()),
+            Event::Start { name: "si", .. } => {
+                if texts.len() >= SHARED_TEXTS_MAX {
+                    return Err(format!("has more than {SHARED_TEXTS_MAX} texts"));
+                }
+                texts.push(String::new());
+            }
             Event::Start { name: "rPh", is_empty: false, .. } => reading += 1,
             Event::End { name: "rPh" } => reading -= 1,
             Event::Start { name: "t", is_empty: false, .. } => in_text = reading == 0,
@@ -106,10 +136,10 @@ fn shared_texts(source: &str) -> Result<Vec<String>, String> {
     Ok(texts)
 }
 
-fn sheet(source: &str, shared: &[String]) -> Result<Sheet, String> {
+fn sheet(source: &str, shared: &[String], budget: &mut Budget) -> Result<Sheet, String> {
     let mut sheet = Sheet::default();
     let (mut row, mut column, mut kind) = (0_usize, 0_usize, String::new());
-    let (mut in_value, mut value, mut chars) = (false, String::new(), 0);
+    let (mut in_value, mut value) = (false, String::new());
     let mut reader = Reader::new(source);
     while let Some(event) = reader.next()? {
         match event {
@@ -132,12 +162,7 @@ fn sheet(source: &str, shared: &[String]) -> Result<Sheet, String> {
             Event::End { name: "v" | "t" } => in_value = false,
             Event::Text(text) if in_value => value.push_str(&text),
             Event::End { name: "c" } => {
-                let text = cell(&kind, &value, shared);
-                chars += text.len();
-                if chars > CHARS_MAX {
-                    return Err("has a sheet with too much text".to_owned());
-                }
-                put(&mut sheet, column, text);
+                put(&mut sheet, column, cell(&kind, &value, shared), budget)?;
             }
             _ => {}
         }
@@ -145,26 +170,34 @@ fn sheet(source: &str, shared: &[String]) -> Result<Sheet, String> {
     Ok(sheet)
 }
 
-fn put(sheet: &mut Sheet, column: usize, text: String) {
-    let Some((_, cells)) = sheet.rows.last_mut() else { return };
+fn put(sheet: &mut Sheet, column: usize, text: &str, budget: &mut Budget) -> Result<(), String> {
+    let Some((_, cells)) = sheet.rows.last_mut() else { return Ok(()) };
     if text.is_empty() || !(1..=COLUMNS_MAX).contains(&column) {
-        return;
+        return Ok(());
     }
+    budget.spend(column.saturating_sub(cells.len()), text.len())?;
     if cells.len() < column {
         cells.resize(column, String::new());
     }
-    cells[column - 1] = text;
+    text.clone_into(&mut cells[column - 1]);
+    Ok(())
 }
 
-fn cell(kind: &str, value: &str, shared: &[String]) -> String {
+fn cell<'t>(kind: &str, value: &'t str, shared: &'t [String]) -> &'t str {
     match kind {
         "s" => {
             let number = value.trim().parse::<usize>().ok();
-            number.and_then(|number| shared.get(number)).cloned().unwrap_or_default()
+            number.and_then(|number| shared.get(number)).map_or("", String::as_str)
         }
-        "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
-        "e" => String::new(),
-        _ => value.to_owned(),
+        "b" => {
+            if value.trim() == "1" {
+                "TRUE"
+            } else {
+                "FALSE"
+            }
+        }
+        "e" => "",
+        _ => value,
     }
 }
 
@@ -175,4 +208,59 @@ fn column_of(place: &str) -> Option<usize> {
         .take(4)
         .fold(0, |sum, letter| sum * 26 + usize::from(letter.to_ascii_uppercase() - b'A') + 1);
     (number > 0).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An archive of files that are not compressed.
+    fn archive(files: &[(&str, String)]) -> Vec<u8> {
+        let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+        let number = |value: usize| u32::try_from(value).unwrap().to_le_bytes();
+        for (name, content) in files {
+            let start = number(bytes.len());
+            let lengths = [number(content.len()), number(content.len())].concat();
+            let name_length = [u8::try_from(name.len()).unwrap(), 0];
+            let (zeros, name) = ([0; 12], name.as_bytes());
+            bytes.extend(
+                [b"PK\x03\x04", &[0; 14][..], &lengths, &name_length, &[0; 2], name].concat(),
+            );
+            bytes.extend(content.as_bytes());
+            directory.extend([b"PK\x01\x02", &[0; 16][..], &lengths, &name_length].concat());
+            directory.extend([&zeros[..], &start, name].concat());
+        }
+        let count = [u8::try_from(files.len()).unwrap(), 0];
+        let place = [number(directory.len()), number(bytes.len())].concat();
+        let end = [b"PK\x05\x06", &[0; 4][..], &count, &count, &place, &[0; 2]].concat();
+        [bytes, directory, end].concat()
+    }
+
+    /// A workbook whose sheets, with these names, are one file with this many rows.
+    fn workbook(names: &[&str], rows: usize) -> Vec<u8> {
+        let row = r#"<row><c r="GR1" t="str"><v>1</v></c></row>"#.repeat(rows);
+        let sheet = |name: &&str| format!(r#"<sheet name="{name}" r:id="r1"/>"#);
+        let sheets: String = names.iter().map(sheet).collect();
+        let relation = r#"<Relationship Id="r1" Target="worksheets/sheet1.xml"/>"#;
+        archive(&[
+            ("xl/workbook.xml", format!("<workbook><sheets>{sheets}</sheets></workbook>")),
+            ("xl/_rels/workbook.xml.rels", format!("<Relationships>{relation}</Relationships>")),
+            ("xl/worksheets/sheet1.xml", format!("<worksheet>{row}</worksheet>")),
+        ])
+    }
+
+    #[test]
+    fn only_the_wanted_sheets_are_read_and_they_share_one_limit_of_cells() {
+        let names = ["a", "Survey ", "b", "survey", "choices"];
+        let found = sheets(&workbook(&names, 100), &["survey", "choices"]).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found["survey"].rows[99].1[199], "1");
+        // One row takes 200 cells, although it has one text.
+        let most = CELLS_MAX / COLUMNS_MAX;
+        let wanted: &[&str] = &["survey", "choices"];
+        assert!(sheets(&workbook(&["survey"], most), wanted).is_ok());
+        assert!(sheets(&workbook(&["survey", "other"], most), wanted).is_ok());
+        let refused = sheets(&workbook(&["survey", "choices"], most / 2 + 1), wanted);
+        assert_eq!(refused.unwrap_err(), "has more than 1000000 cells");
+    }
 }

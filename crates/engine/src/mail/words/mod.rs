@@ -80,8 +80,8 @@ const ALL: [&Words; 12] = [
     &zh_hans::WORDS,
 ];
 
-/// The language of e-mails to somebody who wants this one: the first of a browser, for example. Only
-/// this is stored, not what the browser sent.
+/// The language of e-mails to somebody who wants this one: the first of a browser, for example.
+/// Only this is stored, not what the browser sent.
 pub(crate) fn chosen_language(wanted: &str) -> &'static str {
     let tag = locale::repaired(wanted);
     tag.map_or(en::WORDS.language, |tag| Words::for_language(&tag).language)

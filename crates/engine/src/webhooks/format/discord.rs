@@ -38,7 +38,8 @@ fn body(payload: &Payload, public_url: &str) -> Result<Value, serde_json::Error>
     Ok(json!({"embeds": [embed], "allowed_mentions": {"parse": []}}))
 }
 
-/// The limits of Discord, in UTF-16 units: titles and names, values, fields, and all texts together.
+/// The limits of Discord, in UTF-16 units: titles and names, values, fields, and all texts
+/// together.
 const NAME_MAX: usize = 256;
 const VALUE_MAX: usize = 1_024;
 const FIELDS_MAX: usize = 25;

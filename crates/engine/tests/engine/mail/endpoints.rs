@@ -73,7 +73,7 @@ async fn disabled(options: Options) -> (World, AppId, EndpointId) {
 async fn a_disabled_endpoint_is_reported_to_those_who_can_enable_it() {
     let inbox = Arc::new(Inbox::default());
     let (world, app, endpoint) = disabled(options(&inbox, 60)).await;
-    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 2);
+    assert_eq!(world.engine.upkeep().deliver_mails().await.unwrap().sent, 2);
     let mut mails = inbox.take();
     mails.sort_by(|one, other| one.to.cmp(&other.to));
     let to: Vec<&str> = mails.iter().map(|mail| mail.to.as_str()).collect();
@@ -84,7 +84,7 @@ async fn a_disabled_endpoint_is_reported_to_those_who_can_enable_it() {
         assert!(text.contains("hooks.example") && text.contains(&link), "{text}");
         assert!(!text.contains("secret-path"), "a path may be a secret");
     }
-    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 0, "once");
+    assert_eq!(world.engine.upkeep().deliver_mails().await.unwrap().sent, 0, "once");
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn a_sent_e_mail_about_an_endpoint_is_not_kept() {
     assert_eq!(before.len(), 2);
     assert!(before.iter().all(|row| row.app_id == Some(app)));
     inbox.refuse([SendError::Bounced("550 5.1.1".into())]);
-    let done = world.engine.deliver_mails().await.unwrap();
+    let done = world.engine.upkeep().deliver_mails().await.unwrap();
     assert_eq!((done.sent, done.failed), (1, 1));
     for row in before {
         assert_eq!(world.faults.find_mail(row.mail_id).await.unwrap(), None);
@@ -111,7 +111,7 @@ async fn a_disabled_endpoint_is_reported_in_the_language_of_the_user() {
     let inbox = Arc::new(Inbox::default());
     let (world, ..) = disabled(options(&inbox, 60)).await;
     world.engine.forgot_password("owner@mail.example", Some("de-AT")).await.unwrap();
-    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 3);
+    assert_eq!(world.engine.upkeep().deliver_mails().await.unwrap().sent, 3);
     let mut mails = inbox.take();
     mails.sort_by(|one, other| (&one.to, &one.subject).cmp(&(&other.to, &other.subject)));
     let subjects: Vec<&str> = mails.iter().map(|mail| mail.subject.as_str()).collect();
@@ -131,7 +131,7 @@ async fn nothing_is_sent_about_an_endpoint_that_was_enabled_again() {
     let handle = world.engine.app(&world.actor, Scope::Admin, app).await.unwrap();
     let enable = EndpointPatch { enabled: Some(true), ..EndpointPatch::default() };
     handle.change_endpoint(endpoint, &enable).await.unwrap();
-    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 0);
+    assert_eq!(world.engine.upkeep().deliver_mails().await.unwrap().sent, 0);
     assert!(inbox.take().is_empty());
 }
 
@@ -150,7 +150,11 @@ async fn an_endpoint_that_was_disabled_twice_is_reported_once() {
         world.clock.advance_millis(500);
         world.engine.upkeep().deliver_webhooks().await.unwrap();
     }
-    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 2, "one for each of two people");
+    assert_eq!(
+        world.engine.upkeep().deliver_mails().await.unwrap().sent,
+        2,
+        "one for each of two people"
+    );
     let mut to: Vec<String> = inbox.take().into_iter().map(|mail| mail.to).collect();
     to.sort_unstable();
     assert_eq!(to, ["all@mail.example", "owner@mail.example"]);
@@ -168,7 +172,7 @@ async fn nothing_is_sent_about_an_endpoint_that_a_person_disabled_in_the_meantim
         let patch = EndpointPatch { enabled, ..EndpointPatch::default() };
         handle().await.change_endpoint(endpoint, &patch).await.unwrap();
     }
-    assert_eq!(world.engine.deliver_mails().await.unwrap().sent, 0);
+    assert_eq!(world.engine.upkeep().deliver_mails().await.unwrap().sent, 0);
     assert!(inbox.take().is_empty());
 }
 

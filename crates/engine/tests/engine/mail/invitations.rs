@@ -108,7 +108,7 @@ async fn a_minute_has_no_more_e_mails_than_the_pace_allows_on_all_servers() {
     for _ in 0..3 {
         for _ in 0..3 {
             shop.deliver().await;
-            other.engine.deliver_mails().await.unwrap();
+            other.engine.upkeep().deliver_mails().await.unwrap();
         }
         by_minute.push(shop.inbox.take().len());
         shop.pass(MINUTE_MILLIS);
@@ -123,7 +123,7 @@ async fn two_servers_send_each_e_mail_once() {
     let names: Vec<String> = (0..30).map(|number| format!("p{number:02}")).collect();
     shop.invite(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
     for _ in 0..100 {
-        let passes = tokio::join!(shop.deliver(), other.engine.deliver_mails());
+        let passes = tokio::join!(shop.deliver(), other.engine.upkeep().deliver_mails());
         let idle = Delivered::default();
         if passes.0 == idle && passes.1.unwrap() == idle {
             break;
@@ -140,7 +140,7 @@ async fn an_e_mail_of_a_server_that_stopped_is_sent_by_another() {
     let other = shop.world.another_with(options(&hanging, 60)).await;
     let ids = shop.invite(&["ada"]).await;
     let engine = Arc::clone(&other.engine);
-    let sending = tokio::spawn(async move { engine.deliver_mails().await });
+    let sending = tokio::spawn(async move { engine.upkeep().deliver_mails().await });
     // Until the other server has taken it.
     while shop.status(ids[0]).await.unwrap().next_at == Some(Timestamp::from_millis(START_MILLIS)) {
         tokio::task::yield_now().await;
@@ -343,7 +343,7 @@ async fn a_reminder_that_is_chosen_while_an_e_mail_is_sent_is_not_lost() {
     let other = shop.world.another_with(options(&slow, 60)).await;
     let ids = shop.invite(&["ada"]).await;
     let engine = Arc::clone(&other.engine);
-    let sending = tokio::spawn(async move { engine.deliver_mails().await });
+    let sending = tokio::spawn(async move { engine.upkeep().deliver_mails().await });
     slow.begun(1).await;
     let email = InvitationEmail { reminders: 1, reminder_days: 2, ..InvitationEmail::default() };
     shop.set_email(email).await;
@@ -412,7 +412,7 @@ async fn a_reply_that_takes_minutes_keeps_the_e_mail_from_other_servers() {
     let other = shop.world.another_with(options(&slow, 60)).await;
     let ids = shop.invite(&["ada"]).await;
     let engine = Arc::clone(&other.engine);
-    let sending = tokio::spawn(async move { engine.deliver_mails().await });
+    let sending = tokio::spawn(async move { engine.upkeep().deliver_mails().await });
     slow.begun(1).await;
     let next_at = async || shop.status(ids[0]).await.unwrap().next_at.unwrap();
     for _ in 0..3 {

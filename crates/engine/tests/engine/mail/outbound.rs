@@ -79,7 +79,7 @@ impl Copied {
             self.shop.pass(1_000);
             self.copy.engine.upkeep().deliver_webhooks().await.unwrap();
         }
-        self.copy.engine.deliver_mails().await.unwrap()
+        self.copy.engine.upkeep().deliver_mails().await.unwrap()
     }
 
     fn requests(&self) -> usize {
@@ -227,7 +227,7 @@ async fn an_e_mail_that_waits_for_another_attempt_is_dropped_too() {
     let instance = copy.engine.instance(&copy.actor).unwrap();
     assert_eq!(instance.resume_outbound(Waiting::Drop).await.unwrap(), (1, 0));
     shop.pass(DAY_MILLIS);
-    assert_eq!(copy.engine.deliver_mails().await.unwrap(), Delivered::default());
+    assert_eq!(copy.engine.upkeep().deliver_mails().await.unwrap(), Delivered::default());
     assert_eq!(shop.status(invited).await.unwrap().ended, Some(MailEnd::Stopped));
     assert!(shop.inbox.take().is_empty());
 }

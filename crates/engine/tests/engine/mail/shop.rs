@@ -157,7 +157,7 @@ impl Shop {
     }
 
     pub(crate) async fn deliver(&self) -> Delivered {
-        self.world.engine.deliver_mails().await.unwrap()
+        self.world.engine.upkeep().deliver_mails().await.unwrap()
     }
 
     pub(crate) fn pass(&self, millis: i64) {

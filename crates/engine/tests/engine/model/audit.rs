@@ -1,5 +1,5 @@
-//! Quiet points: nothing runs, and everything stored is read, counted and checked. Then the database
-//! is moved, or restored from a backup.
+//! Quiet points: nothing runs, and everything stored is read, counted and checked. Then the
+//! database is moved, or restored from a backup.
 
 use std::sync::{Arc, Mutex};
 

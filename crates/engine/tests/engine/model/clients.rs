@@ -305,7 +305,7 @@ async fn submit(engine: &Engine, api_key: &str, sent: &Sent) -> Outcome {
         body["identities"] = json!([{"type": "userId", "value": name_of(person)}]);
     }
     let key = sent.key.as_ref().map(|key| IdempotencyKey::parse(key.as_bytes()).unwrap());
-    match engine.submit(&app, Some(body.to_string().as_bytes()), key.as_ref()).await {
+    match engine.submit_as(&app, Some(body.to_string().as_bytes()), key.as_ref(), None).await {
         Ok(Receipt::Accepted(it)) => {
             Outcome::Accepted { id: it.response_id, replayed: it.replayed }
         }

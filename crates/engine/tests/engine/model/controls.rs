@@ -7,8 +7,8 @@ use super::runner::{Setup, run};
 use super::tampering::Broken;
 
 const OPERATIONS: usize = 600;
-/// A breach is random; it must be seen within this many runs.
-const SEEDS: std::ops::Range<u64> = 50..58;
+/// A breach is random, and so is whether it shows; it is nearly always seen in the first run.
+const SEEDS: std::ops::Range<u64> = 50..80;
 
 /// One of these rules must be named.
 async fn is_seen(broken: Broken, expected: &'static [Rule]) {

@@ -103,7 +103,7 @@ impl Node {
         loop {
             let running = self.running().await;
             tokio::select! {
-                () = running.engine.lost_track() => {}
+                () = running.engine.health().lost_track() => {}
                 () = self.crash.notified() => {}
             }
             let mut slot = self.running.write().await;

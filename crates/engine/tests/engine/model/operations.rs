@@ -1,8 +1,8 @@
 //! What clients do: generated from a seed, without any knowledge of what happens.
 //!
-//! The same seed always gives the same operations for each client. Versions and responses are chosen
-//! by a number, which a client resolves when it gets there: which version that is depends on what the
-//! others did. So a seed reproduces the operations, and not their interleaving.
+//! The same seed always gives the same operations for each client. Versions and responses are
+//! chosen by a number, which a client resolves when it gets there: which version that is depends on
+//! what the others did. So a seed reproduces the operations, and not their interleaving.
 
 use serde::{Deserialize, Serialize};
 

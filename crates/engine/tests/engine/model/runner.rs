@@ -20,8 +20,8 @@ use super::settings::read;
 use super::tampering::Broken;
 use crate::support::{UseCases as _, definition};
 
-/// The run's clock starts this long after the real one: what the store compares with its own clock is
-/// then never ahead.
+/// The run's clock starts this long after the real one: what the store compares with its own clock
+/// is then never ahead.
 const AHEAD_SECONDS: i64 = 24 * 60 * 60;
 const HOUR_MILLIS: i64 = 60 * 60 * 1_000;
 

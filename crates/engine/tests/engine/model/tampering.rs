@@ -35,8 +35,9 @@ const FINAL_COMMIT: u64 = 4_000;
 const FAILED_CHANGE: u64 = 40;
 const DOUBTFUL_CHANGE: u64 = 30;
 const FINAL_CHANGE: u64 = 500;
-/// How often a broken store breaks its promise.
+/// How often a broken store breaks its promise. Few calls are erasures.
 const BREACH: u64 = 20;
+const FORGOTTEN_ERASURE: u64 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -99,7 +100,8 @@ impl Tampering {
     }
 
     fn breaches(&self, how: Broken) -> bool {
-        let is_broken = self.broken == Some(how) && self.random.lock().unwrap().is_one_in(BREACH);
+        let once_in = if how == Broken::ForgetsErasures { FORGOTTEN_ERASURE } else { BREACH };
+        let is_broken = self.broken == Some(how) && self.random.lock().unwrap().is_one_in(once_in);
         if is_broken {
             self.recorder.count(format!("! {how:?}"));
         }

@@ -1,4 +1,5 @@
-//! A million undelivered events: what is read at a time, and held in memory, does not grow with them.
+//! A million undelivered events: what is read at a time, and held in memory, does not grow with
+//! them.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,7 +19,8 @@ const EVENTS_POSTGRES: usize = 100_000;
 /// The most memory that deliveries and pages may add, in bytes. The events have several hundred
 /// bytes each, as rows and as payloads: all of them would take more than this many times.
 const GROWTH_MAX: u64 = 48 * 1024 * 1024;
-/// The rows of a page of the log that a worker reads, and one more that shows whether there are more.
+/// The rows of a page of the log that a worker reads, and one more that shows whether there are
+/// more.
 const PAGE: usize = 101;
 /// Events that the receiver takes.
 const TAKEN: usize = 2_000;

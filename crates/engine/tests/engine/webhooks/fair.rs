@@ -15,7 +15,8 @@ use tokio::task::JoinSet;
 use super::hooked::{Does, Hooked, URL};
 use crate::support::{UseCases as _, accepted, submission};
 
-/// Waits for a condition that background work brings about; time as the service sees it stands still.
+/// Waits for a condition that background work brings about; time as the service sees it stands
+/// still.
 pub(super) async fn becomes(what: &str, mut is_so: impl FnMut() -> bool) {
     let waiting = async {
         while !is_so() {
@@ -29,8 +30,8 @@ pub(super) fn closed() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(0))
 }
 
-/// More slow receivers than there are places for prompt ones. All of them hang before the prompt one
-/// has something to receive: without leaving their places, not all of them would get a request.
+/// More slow receivers than there are places for prompt ones. All of them hang before the prompt
+/// one has something to receive: without leaving their places, not all of them would get a request.
 #[tokio::test]
 async fn a_slow_receiver_slows_nobody_else() {
     const SLOW: usize = 40;

@@ -1,5 +1,5 @@
-//! Webhooks: what receivers get, by the table of replies and the schedule, with a clock that the test
-//! sets. The receivers are scripted; `crates/web/tests/webhooks` has real ones.
+//! Webhooks: what receivers get, by the table of replies and the schedule, with a clock that the
+//! test sets. The receivers are scripted; `crates/web/tests/webhooks` has real ones.
 
 mod backlog;
 mod batches;
@@ -175,7 +175,7 @@ async fn a_receiver_that_is_gone_disables_its_endpoint_with_an_event() {
     it.submit().await;
     it.pass(3_600).await;
     assert_eq!(it.receivers.got(URL).len(), before, "nothing more is sent");
-    // Enabled again, it continues where it ended.
+    // Enabled again, it continues where it left off.
     it.receivers.script(URL, &[Does::Reply(200)]);
     let enable = EndpointPatch { enabled: Some(true), ..EndpointPatch::default() };
     it.handle().await.change_endpoint(endpoint, &enable).await.unwrap();

@@ -20,6 +20,8 @@ const WORDS: &[&str] = &[ACCEPTED];
 pub struct Consent {}
 
 impl Rules for Consent {
+    const ICON: &str = "M12 3l8 3v6c0 5-4 8-8 9-4-1-8-4-8-9V6zM9 12l2 2 4-4";
+
     fn read(_reader: &mut ObjectReader<'_>) -> Self {
         Self {}
     }

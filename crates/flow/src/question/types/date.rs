@@ -26,6 +26,8 @@ pub struct Date {
 }
 
 impl Rules for Date {
+    const ICON: &str = "M4 6h16v14H4zM4 10h16M8 3v4M16 3v4";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         let min = read_bound(reader, "min");
         let max = read_bound(reader, "max");

@@ -22,6 +22,7 @@ pub struct Dropdown {
 }
 
 impl Rules for Dropdown {
+    const ICON: &str = "M3 7h18v10H3zM14 11l2 2 2-2";
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {

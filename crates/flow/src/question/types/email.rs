@@ -22,6 +22,8 @@ pub struct Email {
 }
 
 impl Rules for Email {
+    const ICON: &str = "M3 6h18v12H3zM3 7l9 7 9-7";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }

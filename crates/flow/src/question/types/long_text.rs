@@ -28,6 +28,8 @@ impl LongText {
 }
 
 impl Rules for LongText {
+    const ICON: &str = "M4 6h16M4 10h16M4 14h16M4 18h9";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }

@@ -27,6 +27,7 @@ pub struct Matrix {
 }
 
 impl Rules for Matrix {
+    const ICON: &str = "M4 4h16v16H4zM4 10h16M4 15h16M10 4v16M15 4v16";
     const NEEDED: &[&str] = &["rows", "columns"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {

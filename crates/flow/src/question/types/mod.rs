@@ -1,7 +1,7 @@
 //! The table of question types.
 //!
 //! A type is one file in this folder that defines everything about it, and one line in the table
-//! below (with its `mod`). Nothing else in the project lists the types.
+//! below (with its `mod`). No other code of the server lists the types; each SDK has a table.
 
 mod consent;
 mod date;
@@ -57,6 +57,11 @@ macro_rules! types {
             /// The author-facing name of the type.
             pub fn label(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $label,)* }
+            }
+
+            /// The path of the type's icon, 24 units square, drawn with one line.
+            pub fn icon(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $variant::ICON,)* }
             }
 
             /// Whether the question takes an answer.
@@ -198,9 +203,18 @@ impl QuestionType {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn every_type_has_a_separate_icon() {
+        let icons =
+            QuestionType::NAMES.iter().map(|name| QuestionType::blank(name).unwrap().icon());
+        assert_eq!(icons.collect::<BTreeSet<_>>().len(), QuestionType::NAMES.len());
+    }
 
     #[test]
     fn every_types_schema_has_exactly_the_fields_that_it_reads() {

@@ -33,6 +33,7 @@ pub struct MultipleChoice {
 }
 
 impl Rules for MultipleChoice {
+    const ICON: &str = "M4 4h16v16H4zM8 12l3 3 5-6";
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {

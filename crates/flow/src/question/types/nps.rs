@@ -29,6 +29,8 @@ pub struct Nps {
 }
 
 impl Rules for Nps {
+    const ICON: &str = "M4 18a9 9 0 1 1 16 0M12 16l4-6";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self {
             low_label: reader.text("lowLabel", LABEL_CHARS_MAX),

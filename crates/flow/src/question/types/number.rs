@@ -29,6 +29,8 @@ pub struct Number {
 }
 
 impl Rules for Number {
+    const ICON: &str = "M9 4 7 20M17 4l-2 16M4 9h17M3 15h17";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         let min = read_bound(reader, "min");
         let max = read_bound(reader, "max");

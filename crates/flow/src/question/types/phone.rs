@@ -26,6 +26,8 @@ pub struct Phone {
 }
 
 impl Rules for Phone {
+    const ICON: &str = "M6 3h4l1 5-2.5 1.5a11 11 0 0 0 5 5L15 12l5 1v4a3 3 0 0 1-3 3A14 14 0 0 1 4 6a3 3 0 0 1 2-3z";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }

@@ -24,6 +24,7 @@ pub struct Ranking {
 }
 
 impl Rules for Ranking {
+    const ICON: &str = "M10 6h10M10 12h10M10 18h10M4 8V4L3 5M3 16h3l-3 4h3";
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {

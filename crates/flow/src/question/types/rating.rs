@@ -38,6 +38,8 @@ pub struct Rating {
 const SHAPES: &[(&str, &str)] = &[("star", "Stars"), ("number", "Numbers"), ("emoji", "Faces")];
 
 impl Rules for Rating {
+    const ICON: &str = "m12 3 2.7 5.7 6.3.8-4.6 4.3 1.2 6.2-5.6-3-5.6 3 1.2-6.2L3 9.5l6.3-.8z";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self {
             max: reader.count("max", 3..=10).unwrap_or(RATING_MAX_DEFAULT),

@@ -21,6 +21,8 @@ pub struct ShortText {
 }
 
 impl Rules for ShortText {
+    const ICON: &str = "M4 9h16v6H4zM8 9v6";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }

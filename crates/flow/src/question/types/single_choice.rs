@@ -21,6 +21,7 @@ pub struct SingleChoice {
 }
 
 impl Rules for SingleChoice {
+    const ICON: &str = "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 14a2 2 0 1 0 0-4 2 2 0 0 0 0 4z";
     const NEEDED: &[&str] = &["options"];
 
     fn read(reader: &mut ObjectReader<'_>) -> Self {

@@ -17,6 +17,7 @@ use crate::text_map::Texts;
 pub struct Statement {}
 
 impl Rules for Statement {
+    const ICON: &str = "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 11v5M12 8h.01";
     const ANSWERABLE: bool = false;
 
     fn read(_reader: &mut ObjectReader<'_>) -> Self {

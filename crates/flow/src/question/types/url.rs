@@ -22,6 +22,9 @@ pub struct Url {
 }
 
 impl Rules for Url {
+    const ICON: &str =
+        "M9 15 15 9M11 6l1-1a4.2 4.2 0 0 1 6 6l-1 1M13 18l-1 1a4.2 4.2 0 0 1-6-6l1-1";
+
     fn read(reader: &mut ObjectReader<'_>) -> Self {
         Self { length: Length::read(reader) }
     }

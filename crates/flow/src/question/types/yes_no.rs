@@ -19,6 +19,8 @@ const WORDS: &[&str] = &["yes", "no"];
 pub struct YesNo {}
 
 impl Rules for YesNo {
+    const ICON: &str = "M3 12l4 4 6-8M16 8l5 8M21 8l-5 8";
+
     fn read(_reader: &mut ObjectReader<'_>) -> Self {
         Self {}
     }

@@ -1,7 +1,7 @@
 //! SurveyJS: the JSON of a survey.
 //!
-//! Pages and panels are sections; the conditions of a page or panel become conditions of each of its
-//! questions. Triggers that skip or complete are jumps after the last question that they read.
+//! Pages and panels are sections; the conditions of a page or panel become conditions of each of
+//! its questions. Triggers that skip or complete are jumps after the last question that they read.
 
 mod types;
 

@@ -1,7 +1,7 @@
 //! ODK XLSForm: a workbook with the sheets `survey`, `choices` and `settings`.
 //!
-//! Groups are sections, and their `relevant` becomes a condition of each of their questions. A column
-//! of texts may have a language: `label::Deutsch (de)`.
+//! Groups are sections, and their `relevant` becomes a condition of each of their questions. A
+//! column of texts may have a language: `label::Deutsch (de)`.
 
 mod languages;
 mod relevance;
@@ -49,7 +49,7 @@ pub(super) fn looks(bytes: &[u8]) -> bool {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
-    let sheets = xlsx::sheets(bytes)?;
+    let sheets = xlsx::sheets(bytes, &["survey", "choices", "settings"])?;
     let survey = sheets.get("survey").ok_or("is not an XLSForm: it has no sheet survey")?;
     let survey = Table::new(survey);
     if !survey.columns.iter().any(|column| column == "type") {

@@ -123,8 +123,8 @@ impl Limits {
         }
     }
 
-    /// The counter in this span, by the last reading before it. `floor` is what the node surely knew
-    /// of other nodes.
+    /// The counter in this span, by the last reading before it. `floor` is what the node surely
+    /// knew of other nodes.
     pub(super) fn counter(&self, flow: usize, from: u64, to: u64, floor: u64) -> Bounds {
         let Some(flow) = self.flows.get(&flow) else { return (None, None) };
         let last = |before: u64| {

@@ -1,10 +1,10 @@
-//! Checks a history offline: for lost, doubled, illegal and resurrected responses, for wrong counts,
-//! and for settings that are not what the changes made of them.
+//! Checks a history offline: for lost, doubled, illegal and resurrected responses, for wrong
+//! counts, and for settings that are not what the changes made of them.
 //!
 //! An operation took effect at some moment between its begin and its end. So a verdict is legal if
-//! any state that may have been current in that span explains it; the clock's times, which responses
-//! and settings carry, narrow that down. Other nodes may refuse by settings that they have not read
-//! the change of yet; none may accept by them.
+//! any state that may have been current in that span explains it; the clock's times, which
+//! responses and settings carry, narrow that down. Other nodes may refuse by settings that they
+//! have not read the change of yet; none may accept by them.
 
 mod acceptance;
 mod index;
