@@ -1,6 +1,28 @@
-//! Addresses of pages that the console redirects to, and the page to return to afterwards.
+//! Addresses of the console's pages: queries, pages that it redirects to, and the page to return to
+//! afterwards.
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Characters that are not escaped in the query of an address.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b':')
+    .remove(b'/')
+    .remove(b',');
+
+/// A name or a value in the query of an address.
+pub(super) fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+/// The query of an address, without its question mark.
+pub(super) fn query(pairs: &[(String, String)]) -> String {
+    let pairs = pairs.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
+    pairs.collect::<Vec<_>>().join("&")
+}
 
 pub(super) const SIGN_IN: &str = "/console/sign-in";
 pub(super) const FORGOTTEN: &str = "/console/forgotten";

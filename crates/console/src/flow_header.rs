@@ -2,8 +2,8 @@
 //! actions on the whole flow. The editor's script makes the title a field.
 
 use maud::{Markup, html};
-use serde::Deserialize;
 use sluice_engine::rows::{AppRow, FlowState};
+use sluice_engine::stored_json;
 
 use super::parts::icon;
 use super::sidebar::FlowStage;
@@ -83,12 +83,8 @@ pub(super) fn state_of(status: FlowStage) -> Markup {
 
 /// The title of the draft, or of the published version; the name if neither can be read.
 pub(super) fn title(state: &FlowState) -> String {
-    #[derive(Deserialize)]
-    struct Titled {
-        title: String,
-    }
     let row = state.draft.as_ref().or(state.current.as_ref());
-    let titled = row.and_then(|row| serde_json::from_str::<Titled>(&row.definition).ok());
-    let title = titled.map(|it| it.title.trim().to_owned()).filter(|title| !title.is_empty());
-    title.unwrap_or_else(|| state.flow.name.clone())
+    let definition = row.and_then(|row| stored_json(row).ok()).unwrap_or_default();
+    let title = definition["title"].as_str().map(str::trim).filter(|title| !title.is_empty());
+    title.unwrap_or(&state.flow.name).to_owned()
 }

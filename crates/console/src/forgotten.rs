@@ -50,7 +50,7 @@ async fn send(
     let content = html! {
         p { "If this address belongs to an account, a link is on its way. It works once and expires after "
             (LINK_HOURS) " hours." }
-        p.muted { "Nothing arrived after a few minutes? Look into the spam folder, or ask an owner for a link. You can ask again after ten minutes." }
+        p.muted { "Nothing arrived after a few minutes? Check the spam folder, or ask an owner for a link. You can ask again after ten minutes." }
         p { a href=(SIGN_IN) { "Back to sign-in" } }
     };
     Ok(page(Kind::Shown, &content, &headers))

@@ -13,11 +13,11 @@ use super::chart;
 use super::document;
 use super::flow_header::FlowHeader;
 use super::held;
-use super::notices::Notice;
 use super::parts::icon;
 use super::reply::{self, Kind};
 use super::session::Visitor;
 use super::sidebar::Sidebar;
+use super::toasts::Toast;
 
 /// The position of a page in the navigation.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,7 @@ pub(super) struct Frame<'f> {
     sidebar: &'f Sidebar,
     place: NavItem<'f>,
     title: &'f str,
-    done: Option<Notice>,
+    done: Option<Toast>,
     actions: Markup,
     scripts: Vec<&'static str>,
     width: Width,
@@ -104,7 +104,7 @@ impl<'f> Frame<'f> {
             NavItem::Flow(state, _) => Some(state.flow.flow_id),
             _ => None,
         };
-        self.done = word.and_then(|word| Notice::named(word, flow, self.visitor.did.as_deref()));
+        self.done = word.and_then(|word| Toast::named(word, flow, self.visitor.did.as_deref()));
         self
     }
 
@@ -263,7 +263,10 @@ impl<'f> Frame<'f> {
                     li { a href="/console/settings" aria-current=[matches!(self.place, NavItem::Instance).then_some("page")] { span.name { "Instance" } } }
                     li { a href="/docs" { span.name { "Documentation" } } }
                 }
-                p.who { "Signed in as " (self.visitor.who) }
+                p.who {
+                    @if self.visitor.user_id.is_some() { "Signed in as " (self.visitor.who) }
+                    @else { "Signed in with the admin token “" (self.visitor.who) "”" }
+                }
                 div.row {
                     form method="post" action="/console/sign-out" { button.button.small.quiet type="submit" { "Sign out" } }
                     button.button.small.quiet type="button" data-theme-switch hidden { "Theme" }

@@ -11,8 +11,8 @@ pub(super) fn banner(hold: OutboundHold) -> Markup {
             @match hold {
                 OutboundHold::Since(at) => p {
                     strong { "Nothing is sent." }
-                    " E-mails and webhooks are held since " (time(at)) ", because this database was restored or moved. "
-                    a href="/console/settings/mail" { "Decide what happens to what waits" }
+                    " E-mails and webhooks have been on hold since " (time(at)) ", because this database was restored or moved. "
+                    a href="/console/settings/mail" { "Choose what to do with the pending items" }
                     ", or run " code { "sluice outbound resume" } "."
                 },
                 OutboundHold::Here => p {

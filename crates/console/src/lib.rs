@@ -22,7 +22,6 @@ mod flows;
 mod forgotten;
 mod frame;
 mod held;
-mod notices;
 mod oidc;
 mod origin;
 mod parts;
@@ -37,6 +36,7 @@ mod share;
 mod sidebar;
 mod sign_in;
 mod steps;
+mod toasts;
 mod unpublished;
 mod welcome;
 

@@ -1,11 +1,12 @@
 //! Request extractors: ids from the path, the fields of a form.
 
-use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
-use sluice_engine::AdminError;
-use sluice_http::path_id::PathId;
+use sluice_engine::{AdminError, AdminResult};
+use sluice_flow::definition::Fault;
+use sluice_http::path_id::{self, PathId};
 use sluice_http::{query, upload};
 
 use super::reply::Refused;
@@ -23,13 +24,17 @@ pub(super) struct PathParam<T>(pub(super) T);
 impl<T: PathId, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
     type Rejection = Refused;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        let params = RawPathParams::from_request_parts(parts, state).await;
-        let found = params.ok().and_then(|params| {
-            let mut named = params.iter().filter(|(name, _)| *name == T::PARAMETER);
-            named.next().and_then(|(_, text)| text.parse().ok())
-        });
-        found.map(Self).ok_or_else(|| AdminError::NotFound(T::MISSING).into())
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        Ok(Self(path_id::in_path(parts).await?))
+    }
+}
+
+/// The faults of a change, apart from other errors.
+pub(super) fn faults_of<T>(changed: AdminResult<T>) -> AdminResult<Result<T, Vec<Fault>>> {
+    match changed {
+        Ok(changed) => Ok(Ok(changed)),
+        Err(AdminError::Invalid(faults)) => Ok(Err(faults)),
+        Err(error) => Err(error),
     }
 }
 

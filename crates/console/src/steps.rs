@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 use sluice_engine::rows::FlowState;
+use sluice_engine::stored_json;
 
+use super::editor::faults;
 use super::sidebar::{FlowStage, Sidebar};
 
 /// The steps, with the next one highlighted. `why` explains why the page is empty.
@@ -10,6 +12,7 @@ pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Mark
     let flow = state.flow.flow_id;
     let status = sidebar.stage(state);
     let next = match status {
+        FlowStage::Draft if is_blank(state) => 0,
         FlowStage::Draft => 1,
         _ => 2,
     };
@@ -21,7 +24,7 @@ pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Mark
             p { (why) }
             ol.first-steps {
                 (step(0, next, "Write", "Use a template or your own questions.", html! {
-                    a href=(edit) { "Edit questions" }
+                    a.button.primary href=(edit) { "Add questions" }
                 }))
                 (step(1, next, "Publish", "Respondents see only published versions.", html! {
                     a.button.primary href={ "/console/flows/" (flow) "/publish" } data-dialog { "Review and publish" }
@@ -35,6 +38,12 @@ pub(super) fn first_run(sidebar: &Sidebar, state: &FlowState, why: &str) -> Mark
             }
         }
     }
+}
+
+/// Whether nothing is written in the draft yet.
+fn is_blank(state: &FlowState) -> bool {
+    let draft = state.draft.as_ref().and_then(|draft| stored_json(draft).ok());
+    draft.is_some_and(|definition| faults::is_blank(&definition))
 }
 
 /// Why a response may not be possible now.

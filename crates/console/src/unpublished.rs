@@ -4,7 +4,8 @@ use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::Value;
 use sluice_engine::rows::{FlowState, VersionRow};
-use sluice_flow::definition::{Change, Definition, check, difference};
+use sluice_engine::{stored_definition, stored_json};
+use sluice_flow::definition::{Change, check, difference};
 
 use super::parts::counted;
 
@@ -34,7 +35,7 @@ impl Unpublished {
         match &state.draft {
             None => Self::Nothing,
             Some(draft) => {
-                let draft = serde_json::from_str(&draft.definition).unwrap_or_default();
+                let draft = stored_json(draft).unwrap_or_default();
                 Self::between(state.current.as_ref(), &draft)
             }
         }
@@ -43,7 +44,7 @@ impl Unpublished {
     /// Compares a draft with the current version.
     pub(super) fn between(current: Option<&VersionRow>, draft: &Value) -> Self {
         let Some(current) = current else { return Self::First };
-        let (Some(before), Ok(after)) = (definition_of(current), check(draft)) else {
+        let (Some(before), Ok(after)) = (stored_definition(current), check(draft)) else {
             return Self::Unknown;
         };
         let changes = difference(&before, &after);
@@ -89,8 +90,4 @@ impl Unpublished {
             a.button.small.primary href={ (base) "/publish" } data-dialog data-publish hidden[!self.can_publish()] { "Publish" }
         }
     }
-}
-
-fn definition_of(version: &VersionRow) -> Option<Definition> {
-    check(&serde_json::from_str(&version.definition).ok()?).ok()
 }

@@ -84,7 +84,8 @@ fn page(kind: Kind, code: &str, faults: &[Fault], headers: &HeaderMap) -> Respon
     };
     let code = Field {
         id: "code",
-        label: "Link, or its part after the #",
+        label: "Link",
+        hint: Some("The whole link, or its part after the #."),
         value: code,
         required: true,
         autocomplete: Some("off"),

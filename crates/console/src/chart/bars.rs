@@ -62,6 +62,7 @@ impl BarChart<'_> {
             description: self.description(part),
             height: (bottom - GAP + 2.0).max(LINE) as u32,
             indented: false,
+            wide: None,
             drawing,
             table: self.table(part),
         }

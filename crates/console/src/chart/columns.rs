@@ -110,6 +110,7 @@ impl ColumnChart<'_> {
             description: self.description(part),
             height: height as u32,
             indented: !frame.is_numbered,
+            wide: None,
             drawing: if frame.is_numbered { content } else { indented(height, ticks, content) },
             table: self.table(part),
         }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::number::{count, grouped, share};
 use super::pen::{Percent, Tone, rect, sized, stacked, tipped};
-use super::{Chart, ROOM_ALONE, Table, text};
+use super::{Chart, ROOM_ALONE, ROOM_WIDE, Table, text};
 
 const LINE: f64 = 18.0;
 const BAR: f64 = 10.0;
@@ -20,6 +20,8 @@ pub(crate) struct FunnelStep {
     pub(crate) visits: u64,
     /// How many went no further; none if the step has no such number.
     pub(crate) left: Option<u64>,
+    /// Whether only some of those who came this far are asked, so that it is shown on its own.
+    pub(crate) skipped: bool,
 }
 
 /// Steps that ever fewer visits come to.
@@ -33,14 +35,19 @@ pub(crate) struct FunnelChart<'c> {
 
 impl FunnelChart<'_> {
     pub(crate) fn chart(&self) -> Chart {
+        self.drawn(ROOM_ALONE).or_wide(self.drawn(ROOM_WIDE))
+    }
+
+    fn drawn(&self, room: f64) -> Chart {
         let widths = self.steps.iter().map(|step| text::width(&self.figures(step), 13.0));
-        let room = ROOM_ALONE - APART - widths.fold(0.0, f64::max);
+        let room = room - APART - widths.fold(0.0, f64::max);
         let (drawing, bottom) = stacked(&self.steps, 0.0, |step, top| self.row(step, room, top));
         Chart {
             title: self.title.to_owned(),
             description: self.description(),
             height: (bottom - GAP + 2.0).max(LINE) as u32,
             indented: false,
+            wide: None,
             drawing,
             table: self.table(),
         }
@@ -73,22 +80,31 @@ impl FunnelChart<'_> {
         let above = LINE * label.len() as f64 + 2.0;
         let figures = self.figures(step);
         let tip = format!("{}: {figures}", step.label);
-        let width = (100.0 * step.visits as f64 / self.of.max(1) as f64).min(100.0);
+        let (part, whole, tone) = match step.skipped {
+            true => {
+                (step.visits - step.left.unwrap_or(0).min(step.visits), step.visits, Tone::Middle)
+            }
+            false => (step.visits, self.of, Tone::Accent),
+        };
+        let width = (100.0 * part as f64 / whole.max(1) as f64).min(100.0);
         let markup = html! {
             @for (at, line) in label.iter().enumerate() {
                 (sized("0", top + 14.0 + LINE * at as f64, "start", Tone::Ink, 13.0, line))
             }
             (sized("100%", top + 14.0, "end", Tone::Muted, 13.0, &figures))
             (rect("0", top + above, "100%", BAR, BAR / 2.0, Tone::Track))
-            @if step.visits > 0 {
-                (tipped("0", top + above, &Percent(width).to_string(), BAR, BAR / 2.0, Tone::Accent, Some(&tip)))
+            @if part > 0 {
+                (tipped("0", top + above, &Percent(width).to_string(), BAR, BAR / 2.0, tone, Some(&tip)))
             }
         };
         (markup, above + BAR + GAP)
     }
 
     fn figures(&self, step: &FunnelStep) -> String {
-        let visits = format!("{} · {}", share(step.visits, self.of), grouped(step.visits));
+        let visits = match step.skipped {
+            true => format!("{} asked", grouped(step.visits)),
+            false => format!("{} · {}", share(step.visits, self.of), grouped(step.visits)),
+        };
         match step.left {
             Some(left) if left > 0 => format!("{visits} · {} left", grouped(left)),
             _ => visits,

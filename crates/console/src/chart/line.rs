@@ -58,6 +58,9 @@ impl LineChart<'_> {
                     stroke-linejoin="round" stroke-linecap="round" vector-effect="non-scaling-stroke" {}
             }
             (self.marks(&scale))
+            @if self.points.iter().any(|point| point.value.is_some() && point.count < FEW) {
+                (words("100%", 12.0, "end", Tone::Muted, &format!("○ fewer than {FEW} answers")))
+            }
             (self.axis.drawn(bottom + 18.0, self.room - INDENT, INDENT))
         };
         let ticks = html! {
@@ -74,6 +77,7 @@ impl LineChart<'_> {
             description: self.description(),
             height: (bottom + AXIS) as u32,
             indented: true,
+            wide: None,
             drawing: indented(bottom + AXIS, ticks, content),
             table: self.table(),
         }

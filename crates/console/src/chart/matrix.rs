@@ -53,6 +53,7 @@ impl MatrixChart<'_> {
             description: self.description(part),
             height: (bottom - GAP + 2.0).max(LINE) as u32,
             indented: false,
+            wide: None,
             drawing: html! { (legend) (rows) },
             table: self.table(part),
         }

@@ -69,6 +69,8 @@ const FILE_WIDTH: u32 = 720;
 const FILE_EDGE: u32 = 24;
 /// The least width that a chart gets on a phone, in pixels.
 pub(crate) const ROOM_ALONE: f64 = 300.0;
+/// The width from which a chart has its wide drawing, in pixels; the style sheet has the same.
+pub(crate) const ROOM_WIDE: f64 = 600.0;
 /// The least width of each of several charts side by side; the style sheet has the same.
 pub(crate) const ROOM_COMPARED: f64 = 256.0;
 
@@ -82,6 +84,8 @@ pub(crate) struct Chart {
     height: u32,
     /// Whether there are ticks before the drawing; see [`pen::INDENT`].
     indented: bool,
+    /// The same for [`ROOM_WIDE`], if more text fits there.
+    wide: Option<Box<Chart>>,
     drawing: Markup,
     table: Table,
 }
@@ -95,12 +99,25 @@ pub(crate) struct Table {
 }
 
 impl Chart {
+    /// With another drawing where there is room for `wide`, unless it is as high as this one.
+    pub(crate) fn or_wide(self, wide: Self) -> Self {
+        let wide = (wide.height < self.height).then(|| Box::new(wide));
+        Self { wide, ..self }
+    }
+
     /// For a page, with its table. `id` must be unique in the page; `tools` are shown beside the
     /// link to the table.
     pub(crate) fn figure(&self, id: &str, tools: Markup) -> Markup {
         html! {
             figure.chart {
-                (self.drawing_svg(id, &self.title))
+                @match &self.wide {
+                    // The style sheet shows one of them.
+                    Some(wide) => {
+                        div.if-narrow { (self.drawing_svg(id, &self.title)) }
+                        div.if-wide { (wide.drawing_svg(&format!("{id}-wide"), &self.title)) }
+                    }
+                    None => (self.drawing_svg(id, &self.title)),
+                }
                 div.chart-foot {
                     details.chart-table {
                         summary { "Table" span.unseen { ": " (text::clean(&self.title)) } }
@@ -132,6 +149,9 @@ impl Chart {
 
     /// As a file: on white, with its title, and a `note` about its data.
     pub(crate) fn file(&self, note: &str) -> String {
+        if let Some(wide) = &self.wide {
+            return wide.file(note);
+        }
         let inner = f64::from(FILE_WIDTH - 2 * FILE_EDGE);
         let title = text::lines(&self.title, 17.0, inner, 3);
         let notes = text::lines(note, 12.0, inner, 2);

@@ -114,6 +114,7 @@ impl SmallMultiples<'_> {
             description: self.description(),
             height: top.saturating_sub(GAP),
             indented: false,
+            wide: None,
             drawing: maud::PreEscaped(drawing),
             table: self.table(),
         }

@@ -35,6 +35,7 @@ impl NpsChart<'_> {
             description: self.description(),
             height: (GAUGE + 18.0 + SPLIT + 10.0 + 3.0 * LINE) as u32,
             indented: false,
+            wide: None,
             drawing,
             table: self.table(),
         }

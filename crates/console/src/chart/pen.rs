@@ -29,6 +29,10 @@ pub(crate) enum Tone {
     Good,
     Middle,
     Bad,
+    /// Like [`Self::Middle`], but light enough for a text on it.
+    SoftMiddle,
+    /// A text on [`Self::SoftMiddle`], in both themes.
+    OnMiddle,
 }
 
 impl Tone {
@@ -43,6 +47,8 @@ impl Tone {
             Self::Good => "c-good",
             Self::Middle => "c-middle",
             Self::Bad => "c-bad",
+            Self::SoftMiddle => "c-soft-middle",
+            Self::OnMiddle => "c-on-middle",
         }
     }
 
@@ -58,6 +64,8 @@ impl Tone {
             Self::Good => "#1b7f4f",
             Self::Middle => "#7a838d",
             Self::Bad => "#c2412d",
+            Self::SoftMiddle => "#8e969e",
+            Self::OnMiddle => "#1b1f23",
         }
     }
 }
@@ -195,6 +203,18 @@ mod tests {
         for tone in [Tone::Accent, Tone::Good, Tone::Middle, Tone::Bad] {
             assert!(contrast(tone.light(), ground) >= 3.0, "{tone:?}");
             assert!(contrast(tone.light(), Tone::Track.light()) >= 3.0, "{tone:?} on its track");
+        }
+    }
+
+    #[test]
+    fn texts_contrast_with_the_parts_that_they_are_on() {
+        for (on, part) in [
+            (Tone::Ground, Tone::Good),
+            (Tone::Ground, Tone::Bad),
+            (Tone::OnMiddle, Tone::SoftMiddle),
+        ] {
+            assert!(contrast(on.light(), part.light()) >= 4.5, "{part:?}");
+            assert!(contrast(part.light(), Tone::Ground.light()) >= 2.9, "{part:?}");
         }
     }
 

@@ -71,6 +71,7 @@ impl RankingChart<'_> {
             description: self.description(part),
             height: (bottom - GAP + 2.0).max(LINE) as u32,
             indented: false,
+            wide: None,
             drawing,
             table: self.table(part),
         }

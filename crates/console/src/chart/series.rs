@@ -152,8 +152,8 @@ impl Step {
         }
     }
 
-    /// The first day of the first bucket. Buckets of several weeks end with the week of the last day,
-    /// so that the last one is not shorter than the others by weeks.
+    /// The first day of the first bucket. Buckets of several weeks end with the week of the last
+    /// day, so that the last one is not shorter than the others by weeks.
     fn first(self, from: i64, to: i64) -> i64 {
         let last = match self {
             Self::Day => to,

@@ -68,6 +68,7 @@ impl StackedColumns<'_> {
             description: self.description(),
             height: height as u32,
             indented: true,
+            wide: None,
             drawing: indented(height, ticks, content),
             table: self.table(),
         }

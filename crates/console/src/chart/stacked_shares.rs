@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::number::{grouped, share};
 use super::pen::{Percent, Tone, short, sized, stacked};
-use super::{Chart, Table, text};
+use super::{Chart, ROOM_ALONE, ROOM_WIDE, Table, text};
 
 const LINE: f64 = 17.0;
 const BAR: f64 = 26.0;
@@ -27,17 +27,26 @@ pub(crate) struct StackedShares<'c> {
     pub(crate) title: &'c str,
     pub(crate) answers: Vec<String>,
     pub(crate) groups: Vec<ShareGroup>,
+    /// The meaning of each answer; without one, answers are shades of one colour, in order.
+    pub(crate) tones: Option<Vec<Tone>>,
 }
 
 impl StackedShares<'_> {
     pub(crate) fn chart(&self) -> Chart {
-        let (legend, top) = stacked(&self.answers, 2.0, |answer, top| self.legend(answer, top));
-        let (bars, bottom) = stacked(&self.groups, top + 8.0, |group, top| self.bar(group, top));
+        self.drawn(ROOM_ALONE).or_wide(self.drawn(ROOM_WIDE))
+    }
+
+    fn drawn(&self, room: f64) -> Chart {
+        let answers = self.answers.iter().enumerate();
+        let (legend, top) = stacked(answers, 2.0, |(at, it), top| self.legend(at, it, room, top));
+        let (bars, bottom) =
+            stacked(&self.groups, top + 8.0, |group, top| self.bar(group, room, top));
         Chart {
             title: self.title.to_owned(),
             description: self.description(),
             height: (bottom + 2.0) as u32,
             indented: false,
+            wide: None,
             drawing: html! { (legend) (bars) },
             table: self.table(),
         }
@@ -48,11 +57,44 @@ impl StackedShares<'_> {
         SHADE_MIN + (SHADE_MAX - SHADE_MIN) * at as f64 / steps
     }
 
-    fn legend(&self, answer: &String, top: f64) -> (Markup, f64) {
-        let at = self.answers.iter().position(|it| std::ptr::eq(it, answer)).unwrap_or(0);
-        let lines = text::lines(answer, 13.0, super::ROOM_ALONE - 24.0, 2);
+    /// One answer in one group, or in the legend.
+    fn part(
+        &self,
+        at: usize,
+        [x, width]: [&str; 2],
+        y: f64,
+        height: f64,
+        title: &Markup,
+    ) -> Markup {
+        let tone = self.tone(at);
+        let (class, opacity) = match tone {
+            Some(tone) => (tone.class(), None),
+            None => ("c-shade", Some(short(self.shade(at)))),
+        };
+        let colour = tone.unwrap_or(Tone::Accent).light();
+        html! {
+            rect class=(class) x=(x) y=(short(y)) width=(width) height=(short(height)) rx="3"
+                fill=(colour) fill-opacity=[opacity] stroke=[tone.is_none().then_some(colour)] { (title) }
+        }
+    }
+
+    fn tone(&self, at: usize) -> Option<Tone> {
+        self.tones.as_ref()?.get(at).copied()
+    }
+
+    /// The colour of the text on a part.
+    fn text_tone(&self, at: usize) -> Tone {
+        match self.tone(at) {
+            None => Tone::Ink,
+            Some(Tone::SoftMiddle) => Tone::OnMiddle,
+            Some(_) => Tone::Ground,
+        }
+    }
+
+    fn legend(&self, at: usize, answer: &str, room: f64, top: f64) -> (Markup, f64) {
+        let lines = text::lines(answer, 13.0, room - 24.0, 2);
         let markup = html! {
-            (part("0", top + 2.0, "14", 13.0, self.shade(at), &html! {}))
+            (self.part(at, ["0", "14"], top + 2.0, 13.0, &html! {}))
             @for (nth, line) in lines.iter().enumerate() {
                 (sized("22", top + 13.0 + LINE * nth as f64, "start", Tone::Ink, 13.0, line))
             }
@@ -60,10 +102,10 @@ impl StackedShares<'_> {
         (markup, LINE * lines.len() as f64 + 4.0)
     }
 
-    fn bar(&self, group: &ShareGroup, top: f64) -> (Markup, f64) {
+    fn bar(&self, group: &ShareGroup, room: f64, top: f64) -> (Markup, f64) {
         let sum: u64 = group.counts.iter().sum();
         let label = format!("{} ({})", group.label, grouped(sum));
-        let lines = text::lines(&label, 13.0, super::ROOM_ALONE, 2);
+        let lines = text::lines(&label, 13.0, room, 2);
         let bar_top = top + LINE * lines.len() as f64 + 4.0;
         let mut before = 0;
         let parts = group.counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -77,8 +119,8 @@ impl StackedShares<'_> {
                     title { (text::clean(&group.label)) ", " (text::clean(&self.answers[at])) ": " (grouped(*count)) " of " (grouped(sum)) }
                 };
                 html! {
-                    (part(&Percent(start).to_string(), bar_top, &Percent((width - 0.3).max(0.1)).to_string(), BAR, self.shade(at), &title))
-                    @if width >= TEXT_MIN { (sized(&middle, bar_top + 17.5, "middle", Tone::Ink, 12.0, &share(*count, sum))) }
+                    (self.part(at, [&Percent(start).to_string(), &Percent((width - 0.3).max(0.1)).to_string()], bar_top, BAR, &title))
+                    @if width >= TEXT_MIN { (sized(&middle, bar_top + 17.5, "middle", self.text_tone(at), 12.0, &share(*count, sum))) }
                 }
             })
             .collect();
@@ -119,12 +161,5 @@ impl StackedShares<'_> {
             table.row(cells);
         }
         table
-    }
-}
-
-fn part(x: &str, y: f64, width: &str, height: f64, shade: f64, title: &Markup) -> Markup {
-    html! {
-        rect class="c-bar" x=(x) y=(short(y)) width=(width) height=(short(height)) rx="3"
-            fill=(Tone::Accent.light()) fill-opacity=(short(shade)) { (title) }
     }
 }

@@ -40,7 +40,12 @@ fn compared() -> Vec<(&'static str, Vec<Chart>)> {
 }
 
 fn funnel() -> Chart {
-    let step = |label: &str, visits, left| FunnelStep { label: label.to_owned(), visits, left };
+    let step = |label: &str, visits, left| FunnelStep {
+        label: label.to_owned(),
+        visits,
+        left,
+        skipped: false,
+    };
     let long = "2. A question with a text that is longer than any sensible person would write";
     let steps = vec![
         step("Opened", 1_200, None),
@@ -289,8 +294,12 @@ fn each_kind_matches_its_golden_file() {
 #[test]
 fn the_page_and_the_file_have_the_same_drawing() {
     for (name, chart) in samples() {
-        assert!(chart.file("").contains(&chart.drawing.0), "{name}");
-        assert!(chart.figure("c1", html! {}).0.contains(&chart.drawing.0), "{name}");
+        let page = chart.figure("c1", html! {}).0;
+        assert!(page.contains(&chart.drawing.0), "{name}");
+        // A file is wide.
+        let wide = chart.wide.as_deref().unwrap_or(&chart);
+        assert!(page.contains(&wide.drawing.0), "{name}");
+        assert!(chart.file("").contains(&wide.drawing.0), "{name}");
     }
 }
 
@@ -344,4 +353,17 @@ fn a_file_is_well_formed() {
         }
         assert!(open.is_empty(), "{name}: {open:?}");
     }
+}
+
+/// On a wide screen and in a file, a long label is in one line.
+#[test]
+fn a_wide_drawing_has_more_room_for_texts() {
+    let chart = funnel();
+    let page = chart.figure("f", html! {}).into_string();
+    assert!(page.contains("class=\"if-narrow\"") && page.contains("class=\"if-wide\""), "{page}");
+    let line = "2. A question with a text that is longer than any sensible person</text>";
+    assert_eq!(page.matches(&format!("plaintext\">{line}")).count(), 1, "{page}");
+    assert!(chart.file("").contains(line));
+    // Nothing is drawn twice without a reason.
+    assert!(!scale()[0].figure("s", html! {}).into_string().contains("if-wide"));
 }

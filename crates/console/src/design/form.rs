@@ -1,4 +1,5 @@
-//! The form of a design, of an app or of a flow: for each part what is inherited, or an own value.
+//! The form of a design, of an app or of a flow: for each part what is inherited, or a custom
+//! value.
 //!
 //! Next to every part is what it was when the page was made. Only parts that differ from that are
 //! changed, so that a save never undoes what someone else changed on another part in the meantime.
@@ -12,7 +13,7 @@ use sluice_flow::design::{Design, DesignField, DesignValue, LIGHT, NONE};
 use super::notes;
 use crate::request::Fields;
 
-/// The choice of an own value, and of an uploaded image.
+/// The choice of a custom value, and of an uploaded image.
 const OWN: &str = "own";
 const IMAGE: &str = "image";
 /// The number of hexadecimal digits of the hash that stands for a picture.
@@ -182,7 +183,7 @@ impl DesignForm<'_> {
         options
     }
 
-    /// The label of the choice without an own value.
+    /// The label of the choice without a custom value.
     fn inherited(&self, field: DesignField) -> String {
         let Some(app) = self.app else {
             return match field.value() {
@@ -213,7 +214,7 @@ impl DesignForm<'_> {
         html! {
             div.segments {
                 @for (at, (value, label)) in self.options(field).into_iter().enumerate() {
-                    // A fault of a part without an own value leads to its first choice.
+                    // A fault of a part without a custom value leads to its first choice.
                     label { input type="radio" name=(name) value=(value) checked[value == chosen] id=[(is_single && at == 0).then_some(name)]; span { (label) } }
                 }
             }
@@ -229,7 +230,7 @@ impl DesignForm<'_> {
         }
     }
 
-    /// The control for an own value. The script shows it only if that is chosen.
+    /// The control for a custom value. The script shows it only if that is chosen.
     fn own_value(&self, field: DesignField) -> Markup {
         let (name, id) = (field.name(), format!("{}-own", field.name()));
         let sent = self.sent.map(|form| form.raw(&format!("{name}.own")).to_owned());
@@ -284,7 +285,7 @@ impl DesignForm<'_> {
         }
     }
 
-    /// The own value, or one to start from.
+    /// The custom value, or one to start from.
     fn suggested(&self, field: DesignField) -> String {
         let own = self.own.own(field);
         let app = self.app.and_then(|app| app.own(field));

@@ -18,7 +18,7 @@ use sluice_engine::branding::{HostedPatch, HostedSettings, design_of};
 use sluice_engine::design::DesignPatch;
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::templates::templates;
-use sluice_engine::{AdminError, AdminResult, AppHandle, AppPatch, FlowPatch, Missing};
+use sluice_engine::{AppHandle, AppPatch, FlowPatch, Missing};
 use sluice_flow::definition::Fault;
 use sluice_flow::design::{Design, DesignField};
 use sluice_flow::id::{AppId, FlowId};
@@ -31,7 +31,7 @@ use super::frame::{Frame, NavItem, Tab, Width};
 use super::parts::errors;
 use super::parts::fault::message;
 use super::reply::{self, Kind, Reply};
-use super::request::{Fields, Form, PathParam, Query};
+use super::request::{Fields, Form, PathParam, Query, faults_of};
 use super::session::Visitor;
 use super::settings::app_frame;
 use super::sidebar::Sidebar;
@@ -84,7 +84,7 @@ fn flow_page(
             (design_form(&format!("{base}/design"), &form, writes))
             @if writes {
                 form.buttons id="reset" method="post" action={ (base) "/design/reset" } hidden[own.is_empty()]
-                    data-confirm="Use the app’s design? The own values of this flow are removed." {
+                    data-confirm="Use the app’s design? This flow’s own settings are removed." {
                     button.button type="submit" { "Use the app’s design" }
                 }
             }
@@ -155,7 +155,7 @@ async fn save(
     flow_page(&visitor, &sidebar, &app, &handle, Some((&sent, &faults)), None)
 }
 
-/// Removes all own values of a flow.
+/// Removes all custom values of a flow.
 async fn reset(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
@@ -253,15 +253,6 @@ async fn upload(
 
 fn is_script(headers: &HeaderMap) -> bool {
     headers.get(ACCEPT).is_some_and(|accepted| accepted == "application/json")
-}
-
-/// The faults of a change, apart from other errors.
-fn faults_of<T>(saved: AdminResult<T>) -> AdminResult<Result<T, Vec<Fault>>> {
-    match saved {
-        Ok(saved) => Ok(Ok(saved)),
-        Err(AdminError::Invalid(faults)) => Ok(Err(faults)),
-        Err(error) => Err(error),
-    }
 }
 
 /// The reply to the script: what the changed parts are now, and what the colours mean. The other

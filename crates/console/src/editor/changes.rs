@@ -27,7 +27,8 @@ pub(super) fn warning(changes: &[Change]) -> Markup {
         @if breaking > 0 {
             p.note.warn {
                 @if breaking == 1 { "One change splits" } @else { (breaking) " changes split" }
-                " the results: earlier and later answers are not comparable there. These changes are marked below."
+                " the results: earlier and later answers are not comparable there. "
+                @if breaking == 1 { "It is marked below." } @else { "They are marked below." }
             }
         }
     }

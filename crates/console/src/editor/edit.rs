@@ -15,7 +15,7 @@ use sluice_flow::definition::{Definition, Fault, check};
 use sluice_flow::id::FlowId;
 use sluice_flow::question::{Field, QuestionType};
 
-use super::{publish, questions, schedule};
+use super::{faults, publish, questions, schedule};
 use crate::Console;
 use crate::flows::may_write;
 use crate::frame::{Frame, NavItem, Tab, Width};
@@ -122,17 +122,22 @@ fn editor(
     app_grace: Option<u32>,
 ) -> Markup {
     let base = format!("/console/flows/{}", editing.state.flow.flow_id);
-    let faults = serde_json::to_string(shown.faults).unwrap_or_default();
+    let definition = serde_json::from_str(&shown.text).unwrap_or_default();
+    let notes = faults::notes(shown.faults, &definition);
+    // Nothing is wrong with a flow that was just created.
+    let is_quiet =
+        shown.faults.is_empty() || (faults::is_blank(&definition) && shown.wrong.is_none());
+    let faults = serde_json::to_string(&notes).unwrap_or_default();
     html! {
         div.editor id="editor" data-save={ (base) "/draft" } data-images={ (base) "/images" } data-tag=(shown.tag) data-faults=(faults)
             data-published=[published_json(&editing.state)]
             data-about=(script_context(editing.published.as_deref())) data-pane="write" {
             div.note.bad id="bar" role="status" hidden {}
             @if let Some(wrong) = &shown.wrong { div.errors role="alert" tabindex="-1" { p { (wrong) } } }
-            section.errors.faults id="faults" aria-label="Needs fixing" hidden[shown.faults.is_empty()] {
+            section.errors.faults id="faults" aria-label="Needs fixing" hidden[is_quiet] {
                 details open {
-                    summary { (shown.faults.len()) " to fix before you can publish" }
-                    ul { @for fault in shown.faults { li { code { (fault.pointer) } " " (fault.message) } } }
+                    summary { (faults::heading(shown.faults)) }
+                    ul { @for note in &notes { li { (note.place) ": " (note.problem) } } }
                 }
             }
             (switches())
@@ -205,13 +210,13 @@ fn preview_pane(base: &str, writes: bool) -> Markup {
                 h2 { "Preview" }
                 div.field.short hidden { label.unseen for="preview-language" { "Language" } select.input id="preview-language" {} }
                 div.chips role="group" aria-label="Width" {
-                    button.chip type="button" data-width="desktop" aria-pressed="true" { "Desktop" }
-                    button.chip type="button" data-width="phone" aria-pressed="false" { "Phone" }
+                    button.chip type="button" data-width="desktop" aria-pressed="false" { "Desktop" }
+                    button.chip type="button" data-width="phone" aria-pressed="true" { "Phone" }
                 }
                 a.button.small.quiet href={ (base) "/preview" } target="_blank" rel="noopener" { "Open in new tab" }
                 @if writes { a.button.small href={ (base) "/try" } target="_blank" rel="noopener" title="Answer it for real: the answers are stored as a test and never counted" { "Try it" } }
             }
-            div.stage data-width="desktop" { iframe title="Preview of the flow" src={ (base) "/preview" } {} }
+            div.stage data-width="phone" { iframe title="Preview of the flow" src={ (base) "/preview" } {} }
             p.hint { "Preview: answers are not saved. Questions with problems are hidden." }
         }
     }
@@ -298,7 +303,7 @@ fn types() -> Vec<QuestionTypeInfo> {
             name,
             label,
             purpose,
-            icon: icon::question_type(name),
+            icon: blank.icon(),
             is_answerable: blank.is_answerable(),
             fields: blank.fields(),
             comparison: blank.comparison(),

@@ -1,17 +1,17 @@
 //! How many responses a flow accepts: in total, and with certain answers. A part of the settings.
 //!
 //! A quota is chosen from the answers of the questions: of several answers to one question any
-//! counts, of several questions all must match. Any other condition comes from the API, and is shown
-//! in words.
+//! counts, of several questions all must match. Any other condition comes from the API, and is
+//! shown in words.
 
 use maud::{Markup, html};
 use serde_json::Value;
-use sluice_engine::ClosingState;
-use sluice_engine::rows::{FlowState, VersionRow};
+use sluice_engine::rows::FlowState;
+use sluice_engine::{ClosingState, stored_definition};
 use sluice_flow::closing::{
     ALL, AnswerChoices, LIMIT_MAX, Quota, QuotaChange, all_of_questions, answer_choices, in_words,
 };
-use sluice_flow::definition::{self, Definition, Fault};
+use sluice_flow::definition::{Definition, Fault};
 
 use crate::parts::field::Field;
 use crate::parts::number::number;
@@ -134,8 +134,7 @@ pub(super) fn fields(
     values: &LimitsForm,
     faults: &[Fault],
 ) -> Markup {
-    let read = |row: &VersionRow| definition::stored(&row.definition).ok();
-    let definition = state.current.as_ref().or(state.draft.as_ref()).and_then(read);
+    let definition = state.current.as_ref().or(state.draft.as_ref()).and_then(stored_definition);
     let definition = definition.as_ref();
     let errors = Errors(faults);
     let so_far = closing.closing.close_after.map(|limit| counted(closing.counts.get(ALL), limit));

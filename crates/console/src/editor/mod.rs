@@ -2,14 +2,16 @@
 //! window.
 //!
 //! The definition of the draft is the single source of truth. [`edit`] is the page where it is
-//! edited, by the script or as JSON without one; [`save`] saves it for the script, [`images`] stores images for it; [`publish`]
-//! shows what would change and publishes; [`discard`] goes back to what is published; [`history`] lists earlier versions; [`schedule`] sets
-//! when responses are accepted. The preview is the hosted page itself, through
+//! edited, by the script or as JSON without one; [`save`] saves it for the script, [`images`]
+//! stores images for it; [`faults`] words its problems; [`publish`] shows what would change and
+//! publishes; [`discard`] goes back to what is published; [`history`] lists earlier versions;
+//! [`schedule`] sets when responses are accepted. The preview is the hosted page itself, through
 //! [`sluice_http::preview`].
 
 mod changes;
 mod discard;
 mod edit;
+pub(super) mod faults;
 mod history;
 pub(crate) mod images;
 mod limits;
@@ -17,7 +19,7 @@ mod publish;
 mod questions;
 mod save;
 mod schedule;
-mod settings_form;
+pub(super) mod settings_form;
 
 use std::sync::Arc;
 

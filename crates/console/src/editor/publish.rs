@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
+use serde_json::Value;
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::{AdminError, Editing};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 use sluice_flow::lifecycle::GRACE_DEFAULT_SECONDS;
 
-use super::{changes, schedule};
+use super::{changes, faults, schedule};
 use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::{counted, time};
@@ -72,11 +73,11 @@ pub(super) async fn publish(
             return Ok(reply::see_other(&format!("/console/flows/{flow}/edit?done=published")));
         }
         // Other faults are those of the draft, which the page lists.
-        Err(AdminError::Invalid(faults)) => {
-            let missing = faults.iter().find(|fault| fault.pointer.ends_with("/image/assetId"));
-            missing.map(|fault| format!("{} {}", fault.pointer, fault.message))
-        }
-        Err(AdminError::Conflict { detail, .. }) => Some(detail),
+        Err(AdminError::Invalid(faults)) => faults
+            .into_iter()
+            .find(|fault| fault.pointer.ends_with("/image/assetId"))
+            .map(Why::Image),
+        Err(AdminError::Conflict { detail, .. }) => Some(Why::Conflict(detail)),
         Err(error) => return Err(error.into()),
     };
     // Read again: the state may have changed since the decision.
@@ -84,10 +85,30 @@ pub(super) async fn publish(
     let editing = flow.editing().await?;
     let kind = if why.is_some() { Kind::Conflict } else { Kind::Unfinished };
     let warnings = flow.draft_warnings(&editing.definition)?;
+    let why = why.map(|why| why.text(&editing.definition));
     let content = reviewed(&editing, &warnings, why.as_deref());
     let frame =
         Frame::new(&visitor, &sidebar, NavItem::Flow(&editing.state, Tab::Edit), "Not published");
     Ok(frame.width(Width::Narrow).page(kind, content))
+}
+
+/// Why a reviewed draft was not published.
+enum Why {
+    Conflict(String),
+    /// An image of it is gone.
+    Image(Fault),
+}
+
+impl Why {
+    fn text(self, definition: &Value) -> String {
+        match self {
+            Self::Conflict(detail) => detail,
+            Self::Image(fault) => {
+                let notes = faults::notes(std::slice::from_ref(&fault), definition);
+                notes.iter().map(|it| format!("{}: {}", it.place, it.problem)).collect()
+            }
+        }
+    }
 }
 
 fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup {
@@ -98,8 +119,12 @@ fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup 
     html! {
         @if let Some(why) = why { div.errors role="alert" tabindex="-1" { p { "Not published: " (why) "." } } }
         section.card data-dialog-body {
-            h2 { @if is_ready { "Publish version " (state.last_number + 1) "?" } @else { "Nothing to publish" } }
-            @if !editing.faults.is_empty() { (faulty(editing, &base)) }
+            h2 {
+                @if !editing.faults.is_empty() { (faults::heading(&editing.faults)) }
+                @else if is_ready { "Publish version " (state.last_number + 1) "?" }
+                @else { "Nothing to publish" }
+            }
+            @if !editing.faults.is_empty() { (faults::list(&editing.faults, &editing.definition, &base)) }
             @for warning in warnings { p.note.warn { "Warning: " (warning.message) "." } }
             (what_changes(editing, &unpublished))
             @if let (Some(current), true) = (&state.current, is_ready) {
@@ -114,7 +139,7 @@ fn reviewed(editing: &Editing, warnings: &[Fault], why: Option<&str>) -> Markup 
                         button.button.primary type="submit" { "Publish version " (state.last_number + 1) }
                     }
                 }
-                a.button href={ (base) "/edit" } data-closes { @if is_ready { "Cancel" } @else { "Back to editor" } }
+                a.button href={ (base) "/edit" } data-closes[editing.faults.is_empty()] { @if is_ready { "Cancel" } @else { "Back to editor" } }
             }
         }
     }
@@ -127,7 +152,7 @@ fn what_changes(editing: &Editing, unpublished: &Unpublished) -> Markup {
         }
         Unpublished::First => {
             let questions = editing.definition["questions"].as_array().map_or(0, Vec::len);
-            html! { @if questions > 0 { p { "This is the first version: " (counted(questions as u64, "question")) ". Anyone with the link can answer it." } } }
+            html! { @if questions > 0 && editing.faults.is_empty() { p { "This is the first version: " (counted(questions as u64, "question")) ". Anyone with the link can answer it." } } }
         }
         Unpublished::Changes(changes) => {
             html! { (changes::warning(changes)) (changes::list(changes)) }
@@ -136,17 +161,6 @@ fn what_changes(editing: &Editing, unpublished: &Unpublished) -> Markup {
             html! { p.muted { "The published version cannot be compared with the draft." } }
         }
         Unpublished::Unknown => html! { p.muted { "Fix the problems above to see the changes." } },
-    }
-}
-
-fn faulty(editing: &Editing, base: &str) -> Markup {
-    html! {
-        div.errors role="alert" tabindex="-1" {
-            p { strong { "Not ready to publish" } }
-            ul { @for fault in &editing.faults {
-                li { a href={ (base) "/edit" } { code { (fault.pointer) } " " (fault.message) } }
-            } }
-        }
     }
 }
 

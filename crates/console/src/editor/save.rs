@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_engine::Saved;
 use sluice_engine::rows::Scope;
-use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 
+use super::faults::{FaultNote, notes};
 use crate::Console;
 use crate::reply::{self, Kind, Refused, Reply};
 use crate::request::{PathParam, read_whole};
@@ -29,7 +29,7 @@ struct SaveRequest {
 #[derive(Debug, Serialize)]
 struct SaveReply<'t> {
     tag: &'t str,
-    faults: &'t [Fault],
+    faults: Vec<FaultNote<'t>>,
     /// What is not published yet, for the header.
     unpublished: UnpublishedNote,
     /// The draft that someone else saved in the meantime.
@@ -52,10 +52,11 @@ pub(super) async fn save(
     Ok(match &saved {
         Saved::Saved { tag, faults } => {
             let unpublished = note(&sent.definition);
+            let faults = notes(faults, &sent.definition);
             reply::json(Kind::Shown, &SaveReply { tag, faults, unpublished, definition: None })
         }
         Saved::Overtaken(theirs) => {
-            let (tag, faults) = (theirs.tag.as_str(), theirs.faults.as_slice());
+            let (tag, faults) = (theirs.tag.as_str(), notes(&theirs.faults, &theirs.definition));
             let (unpublished, definition) = (note(&theirs.definition), Some(&theirs.definition));
             reply::json(Kind::Conflict, &SaveReply { tag, faults, unpublished, definition })
         }

@@ -25,7 +25,7 @@ use crate::parts::errors;
 use crate::parts::field::Field;
 use crate::parts::labels;
 use crate::reply::{self, Kind, Reply};
-use crate::request::{Form, PathParam};
+use crate::request::{Form, PathParam, faults_of};
 use crate::session::Visitor;
 use crate::sidebar::{FlowStage, Sidebar};
 
@@ -143,15 +143,14 @@ pub(super) async fn save(
         Ok(patch) => state.update(&patch).await,
         Err(faults) => Err(AdminError::Invalid(faults)),
     };
-    let faults = match saved {
+    let faults = match faults_of(saved)? {
         Ok(_) if is_script => return stored_reply(&console, &visitor, flow).await,
         Ok(_) => {
             return Ok(reply::see_other(&format!(
                 "/console/flows/{flow}/edit?done=saved#schedule"
             )));
         }
-        Err(AdminError::Invalid(faults)) => faults,
-        Err(error) => return Err(error.into()),
+        Err(faults) => faults,
     };
     if is_script {
         return Ok(faulty_reply(&faults));

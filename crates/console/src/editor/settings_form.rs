@@ -16,7 +16,7 @@ use crate::parts::labels;
 use crate::request::Fields;
 
 /// Units of the grace window, largest first.
-pub(super) const UNITS: [(&str, &str, u32); 4] = [
+pub(in super::super) const UNITS: [(&str, &str, u32); 4] = [
     ("days", "day", 86_400),
     ("hours", "hour", 3_600),
     ("minutes", "minute", 60),
@@ -202,7 +202,7 @@ fn read(text: &str) -> Option<Timestamp> {
 }
 
 /// A duration in its largest whole unit.
-pub(super) fn in_units(seconds: u32) -> (u32, &'static str) {
+pub(in super::super) fn in_units(seconds: u32) -> (u32, &'static str) {
     let unit = UNITS.iter().find(|(_, _, unit)| seconds > 0 && seconds.is_multiple_of(*unit));
     let (units, _, unit) = unit.unwrap_or(&UNITS[3]);
     (seconds / unit, units)

@@ -9,11 +9,11 @@ use sluice_flow::id::FlowId;
 
 use crate::Console;
 use crate::frame::{Frame, NavItem, Width};
-use crate::notices;
 use crate::reply::{self, Kind, Reply};
 use crate::request::PathParam;
 use crate::session::{self, Visitor};
 use crate::sidebar::Sidebar;
+use crate::toasts;
 
 pub(super) async fn ask(
     State(console): State<Arc<Console>>,
@@ -50,5 +50,5 @@ pub(super) async fn done(
     let (app, flow) = (flow.app_id(), flow.flow_id());
     let done = format!("archived.{flow}");
     let address = format!("/console/apps/{app}?done={done}");
-    Ok(reply::see_other_with(&address, &session::did(&notices::action(flow, &done))))
+    Ok(reply::see_other_with(&address, &session::did(&toasts::action(flow, &done))))
 }

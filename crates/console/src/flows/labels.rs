@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use sluice_engine::FlowPatch;
 use sluice_engine::rows::{FlowState, Scope};
-use sluice_engine::{AdminError, FlowPatch};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 use sluice_flow::labels;
@@ -18,7 +18,7 @@ use crate::parts::errors;
 use crate::parts::field::Field;
 use crate::parts::labels::{HINT, in_text, joined};
 use crate::reply::{self, Kind, Reply};
-use crate::request::{Form, PathParam};
+use crate::request::{Form, PathParam, faults_of};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
@@ -98,14 +98,13 @@ pub(super) async fn save(
     let shown = in_text(form.raw(SHOWN));
     let labels = labels::merged(&state.flow.labels, &shown, &in_text(text));
     let patch = FlowPatch { labels: Some(labels), ..FlowPatch::default() };
-    match state.update(&patch).await {
+    match faults_of(state.update(&patch).await)? {
         Ok(_) => saved(),
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let sidebar = Sidebar::app(&console, &visitor, state.app_id()).await?;
             let content = self::form(&state, text, &faults);
             let frame = Frame::new(&visitor, &sidebar, NavItem::Flows, "Labels");
             Ok(frame.width(Width::Narrow).page(Kind::Unfinished, content))
         }
-        Err(error) => Err(error.into()),
     }
 }

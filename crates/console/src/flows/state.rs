@@ -9,10 +9,10 @@ use sluice_flow::time::Timestamp;
 
 use crate::Console;
 use crate::frame::Tab;
-use crate::notices;
 use crate::reply::{self, Reply};
 use crate::request::{Fields, Form, PathParam};
 use crate::session::{self, Visitor};
+use crate::toasts;
 
 pub(super) async fn close(
     State(console): State<Arc<Console>>,
@@ -52,5 +52,5 @@ fn back(flow: FlowId, form: &Fields, done: &str) -> axum::response::Response {
     let names = Tab::ALL.map(|tab| tab.name().0);
     let tab = names.into_iter().find(|name| form.get("tab") == Some(name)).unwrap_or("edit");
     let address = format!("/console/flows/{flow}/{tab}?done={done}");
-    reply::see_other_with(&address, &session::did(&notices::action(flow, done)))
+    reply::see_other_with(&address, &session::did(&toasts::action(flow, done)))
 }

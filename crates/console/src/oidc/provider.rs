@@ -11,7 +11,7 @@ use reqwest::{Client, RequestBuilder};
 use serde::Deserialize;
 use sluice_engine::verify::{IdClaims, IdTokens, KeySource};
 use sluice_flow::time::Timestamp;
-use sluice_http::outbound;
+use sluice_http::{outbound, query};
 use tokio::time::Instant;
 
 use super::not_signed_in::NotSignedIn;
@@ -103,7 +103,7 @@ impl ProviderMetadata {
     /// The URL that the browser is redirected to.
     pub(super) fn authorization(&self, parameters: &[(&str, &str)]) -> String {
         let sign = if self.authorization_endpoint.contains('?') { '&' } else { '?' };
-        format!("{}{sign}{}", self.authorization_endpoint, form_of(parameters))
+        format!("{}{sign}{}", self.authorization_endpoint, query::text(parameters))
     }
 }
 
@@ -297,16 +297,12 @@ impl Provider {
             }
         };
         let typed = request.header("content-type", "application/x-www-form-urlencoded");
-        Ok(typed.body(form_of(&form)))
+        Ok(typed.body(query::text(&form)))
     }
 }
 
 fn escaped(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
-}
-
-fn form_of(pairs: &[(&str, &str)]) -> String {
-    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
 /// Sends a request and reads the reply within the limits.

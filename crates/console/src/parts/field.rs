@@ -40,9 +40,17 @@ impl Field<'_> {
                         required[self.required] autocomplete=[self.autocomplete]
                         aria-describedby=[&described] aria-invalid=[invalid];
                 }
-                @if let Some(error) = self.error { p.error id={ (self.id) "-error" } { (error) } }
+                @if let Some(error) = self.error { p.error id={ (self.id) "-error" } { (self.sentence(error)) } }
             }
         }
+    }
+
+    /// An error as a sentence that names the field. One that is a sentence already stays.
+    fn sentence(&self, error: &str) -> String {
+        let is_part = error.chars().next().is_some_and(char::is_lowercase);
+        let name = self.label.split(['(', ',']).next().unwrap_or_default().trim();
+        let end = if error.ends_with(['.', '!', '?']) { "" } else { "." };
+        if is_part { format!("{name} {error}{end}") } else { format!("{error}{end}") }
     }
 
     fn described(&self) -> Option<String> {

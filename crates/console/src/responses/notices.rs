@@ -1,4 +1,4 @@
-//! How often the visitor gets notices of new responses by e-mail.
+//! How often the visitor gets notifications of new responses by e-mail.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn address(flow: FlowId) -> String {
 pub(super) fn button(console: &Console, visitor: &Visitor, flow: FlowId) -> Markup {
     html! {
         @if console.engine.sends_mail() && visitor.user_id.is_some() {
-            a.button.quiet href=(address(flow)) { "Notices" }
+            a.button.quiet href=(address(flow)) { "Notifications" }
         }
     }
 }
@@ -43,7 +43,7 @@ pub(super) async fn page(
     let content = html! {
         p { a href=(ResponsesQuery::path(flow)) { "← All responses" } }
         section.card aria-labelledby="notices" {
-            h2 id="notices" { "Notices by e-mail" }
+            h2 id="notices" { "E-mail notifications" }
             p.muted { "Only you get them. They quote the answers and link to each response; they never say who answered." }
             form.form method="post" action=(address(flow)) {
                 fieldset {
@@ -59,7 +59,7 @@ pub(super) async fn page(
             }
         }
     };
-    let title = format!("Notices · {}", state.flow.name);
+    let title = format!("Notifications · {}", state.flow.name);
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Responses), &title);
     Ok(frame.done(fields.get("done")).page(Kind::Shown, content))
 }

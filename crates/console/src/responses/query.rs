@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::response_columns::{self, FixedColumn, ResponseColumn};
 use sluice_engine::response_table::SortBy;
 use sluice_engine::rows::Order;
@@ -14,18 +13,10 @@ use sluice_flow::response_order::Direction;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp};
 
+use crate::addresses::query;
 use crate::answer_filters;
 use crate::request::Fields;
 
-/// Characters that are not escaped in an address.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~')
-    .remove(b':')
-    .remove(b'/')
-    .remove(b',');
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// The most columns of a table, besides the first.
@@ -302,11 +293,8 @@ impl ResponsesQuery {
             ListPosition::Before(id) => Some(("before".to_owned(), id.to_string())),
             ListPosition::Page(page) => Some(("page".to_owned(), page.to_string())),
         };
-        let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
-        let pairs = self.pairs().into_iter().chain(position);
-        let pairs: Vec<String> =
-            pairs.map(|(name, value)| format!("{}={}", encoded(&name), encoded(&value))).collect();
-        pairs.join("&")
+        let pairs: Vec<_> = self.pairs().into_iter().chain(position).collect();
+        query(&pairs)
     }
 }
 

@@ -7,7 +7,7 @@ use sluice_engine::response_columns::{FixedColumn, ResponseColumn};
 use sluice_engine::response_table::SortBy;
 use sluice_engine::rows::ResponseRow;
 use sluice_flow::id::FlowId;
-use sluice_flow::question::Question;
+use sluice_flow::question::{Input, Question};
 use sluice_flow::response_order::Direction;
 use sluice_flow::submission::{Admission, Texts, each_entry};
 
@@ -20,6 +20,10 @@ const QUESTIONS_MAX: usize = 6;
 /// The most tags in a cell, and the most characters of a text.
 const TAGS_MAX: usize = 3;
 const TEXT_CHARS: usize = 140;
+/// The most answers of a response on a phone, where each has a line of its own.
+const CARD_ANSWERS_MAX: usize = 3;
+/// Between several options in a cell; an option may contain commas.
+const BETWEEN: &str = " · ";
 
 /// The columns of the table, without the first.
 pub(super) struct TableColumns<'a> {
@@ -120,12 +124,28 @@ fn heading(
         None => (None, ""),
     };
     html! {
-        th.prompt scope="col" title=(label) aria-sort=[aria] {
+        th.prompt.short[is_short(column, columns.history)] scope="col" title=(label) aria-sort=[aria] {
             @if column.is_sortable() || *column == RECEIVED {
                 a href=(sorted.address(flow)) { span { (cut(&label)) } @if aria.is_some() { span aria-hidden="true" { (arrow) } } }
             } @else { (cut(&label)) }
         }
     }
+}
+
+/// Whether the cells of a column are short, so that it needs only little width.
+fn is_short(column: &ResponseColumn, history: &QuestionHistory) -> bool {
+    let ResponseColumn::Answer(id) = column else { return false };
+    let newest = history.newest().and_then(|version| version.definition.question(id));
+    newest.is_some_and(|question| {
+        matches!(
+            question.question_type.input(),
+            Input::Scale { .. }
+                | Input::Number { .. }
+                | Input::Date { .. }
+                | Input::YesNo
+                | Input::Tick { .. }
+        )
+    })
 }
 
 pub(super) fn row(
@@ -144,13 +164,31 @@ pub(super) fn row(
         answers: entries(&row.answers),
         tags: entries(row.tags.as_deref().unwrap_or("{}")),
     };
+    // On a phone a card has the first answers, and says how many more there are.
+    let mut answers = 0;
+    let shown: Vec<_> = columns
+        .columns
+        .iter()
+        .map(|column| {
+            let cell = cells.cell(column);
+            let is_answer = matches!(column, ResponseColumn::Answer(_));
+            answers += usize::from(is_answer && cell.is_some());
+            let is_kept = !is_answer || cell.is_some() && answers <= CARD_ANSWERS_MAX;
+            (column, cell, is_kept)
+        })
+        .collect();
+    let more = match answers.saturating_sub(CARD_ANSWERS_MAX) {
+        0 => None,
+        1 => Some("and 1 more answer".to_owned()),
+        more => Some(format!("and {more} more answers")),
+    };
     html! {
-        tr data-id=(id) {
+        tr data-id=(id) data-more=[more] {
             td data-label="Received" { a href=(address) data-panel { (time(id.made_at())) } }
-            @for column in &columns.columns {
-                td data-label=(cut(&label(column, columns.history))) {
+            @for (column, cell, is_kept) in shown {
+                td.not-in-card[!is_kept] data-label=(cut(&label(column, columns.history))) {
                     div.cell {
-                        @match cells.cell(column) { Some(cell) => (cell), None => span.muted { "–" } }
+                        @match cell { Some(cell) => (cell), None => span.muted { "–" } }
                     }
                 }
             }
@@ -212,7 +250,11 @@ impl Cells<'_> {
     fn answer(&self, id: &str, texts: &[String]) -> String {
         let version = self.history.version(self.row.flow_version_id);
         let question = version.and_then(|version| version.definition.question(id));
-        question.map_or_else(|| texts.join(", "), |question| in_words(question, texts))
+        let words = |text: &String| match question {
+            Some(question) => question.question_type.in_words(text).into_owned(),
+            None => text.clone(),
+        };
+        texts.iter().map(words).collect::<Vec<_>>().join(BETWEEN)
     }
 
     fn all_tags(&self) -> Option<Markup> {

@@ -13,7 +13,7 @@ use super::query::{ListPosition, ResponsesQuery};
 use crate::Console;
 use crate::parts::errors;
 use crate::reply::{self, Refused, Reply};
-use crate::request::{Fields, Form, PathParam};
+use crate::request::{Fields, Form, PathParam, faults_of};
 use crate::session::Visitor;
 
 /// The views of the visitor, and what is wrong with a form that they sent.
@@ -175,12 +175,11 @@ async fn back(
     done: &str,
 ) -> Reply {
     let query = sent_query(&form);
-    match result {
+    match faults_of(result)? {
         Ok(()) => Ok(reply::see_other(&format!("{}&done={done}", query.address(flow)))),
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let fields = Fields::parse(form.raw("query"));
             super::list_page(console, visitor, flow, fields, (form, faults)).await
         }
-        Err(error) => Err(error.into()),
     }
 }

@@ -2,11 +2,12 @@
 
 use maud::{Markup, html};
 use sluice_engine::summary::{Asked, Distribution, QuestionSummary};
+use sluice_flow::counts::Counted;
 use sluice_flow::id::FlowId;
 use sluice_flow::question::QuestionType;
 
 use super::headline::Headline;
-use super::report::{Question, Report};
+use super::results_data::{Question, ResultsData};
 use super::text_answers;
 use super::{compare, over_time, question_chart};
 use crate::chart::{FEW, count, share};
@@ -14,7 +15,7 @@ use crate::parts::number;
 
 /// A question: its headline figure, the distribution, and the development over time; or the groups
 /// of a comparison side by side.
-pub(super) fn card(report: &Report, at: usize, item: &Question<'_>) -> Markup {
+pub(super) fn card(data: &ResultsData, at: usize, item: &Question<'_>) -> Markup {
     let question = item.summary;
     let id = format!("question-{}", at + 1);
     html! {
@@ -30,18 +31,18 @@ pub(super) fn card(report: &Report, at: usize, item: &Question<'_>) -> Markup {
             @if question.answered > 0 && question.answered < FEW {
                 p.hint.few { "Fewer than " (FEW) " answers: shares are not reliable." }
             }
-            @if report.groups.is_empty() {
-                (alone(report, &id, item))
+            @if data.groups.is_empty() {
+                (alone(data, &id, item))
             } @else {
-                (compared(report, &id, item))
+                (compared(data, &id, item))
             }
-            @if let Some(flow) = report.reader.flow() { (more(flow, report, question)) }
+            @if let Some(flow) = data.reader.flow() { (more(flow, data, question)) }
         }
     }
 }
 
 /// The score of the responses, like a question that is answered with a number.
-pub(super) fn score(report: &Report, item: &Question<'_>) -> Markup {
+pub(super) fn score(data: &ResultsData, item: &Question<'_>) -> Markup {
     const ID: &str = "score";
     let score = item.summary;
     html! {
@@ -53,15 +54,15 @@ pub(super) fn score(report: &Report, item: &Question<'_>) -> Markup {
                 }
                 @if let Asked::UntilVersion(number) = score.asked { span.tag { "Scored until version " (number) } }
             }
-            @if report.groups.is_empty() { (alone(report, ID, item)) } @else { (compared(report, ID, item)) }
+            @if data.groups.is_empty() { (alone(data, ID, item)) } @else { (compared(data, ID, item)) }
         }
     }
 }
 
 /// Links to other pages about the question, with the same filters.
-fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
+fn more(flow: FlowId, data: &ResultsData, question: &QuestionSummary) -> Markup {
     let address =
-        |page: &str, name: &str, id: &str| report.query.page_address(flow, page, &[(name, id)]);
+        |page: &str, name: &str, id: &str| data.query.page_address(flow, page, &[(name, id)]);
     let rows = match &question.distribution {
         // Each row of a matrix is a question of its own.
         Distribution::Matrix { rows, .. } => match rows.first() {
@@ -84,11 +85,11 @@ fn more(flow: FlowId, report: &Report, question: &QuestionSummary) -> Markup {
     }
 }
 
-fn alone(report: &Report, id: &str, item: &Question<'_>) -> Markup {
+fn alone(data: &ResultsData, id: &str, item: &Question<'_>) -> Markup {
     let Question { key, summary: question } = item;
     let figure = |kind: &str, chart: Option<crate::chart::Chart>, name: &str| {
         let chart = chart?;
-        let tools = tools(report, &format!("{kind}-{key}"), name);
+        let tools = tools(data, &format!("{kind}-{key}"), name);
         Some(chart.figure(&format!("{id}-{kind}"), tools))
     };
     html! {
@@ -97,30 +98,30 @@ fn alone(report: &Report, id: &str, item: &Question<'_>) -> Markup {
             @if let Some(chart) = figure("question", question_chart::distribution(question), &question.prompt) {
                 div.result-main { (chart) }
             } @else if question.distribution == Distribution::Text {
-                div.result-main { (text_answers::texts(report, question)) }
+                div.result-main { (text_answers::texts(data, question)) }
             }
             @if let Some(chart) = figure("points", question_chart::points(question), "Answers from 0 to 10") {
                 div.result-side { h3 { "Answers from 0 to 10" } (chart) }
             }
-            @if let Some(chart) = figure("time", over_time::headline(question, report.days), "Over time") {
+            @if let Some(chart) = figure("time", over_time::headline(question, data.days), "Over time") {
                 div.result-time { h3 { (over_time::heading(question)) } (chart) }
             }
         }
     }
 }
 
-fn compared(report: &Report, id: &str, item: &Question<'_>) -> Markup {
+fn compared(data: &ResultsData, id: &str, item: &Question<'_>) -> Markup {
     let Question { key, summary: question } = item;
     html! {
-        @match report.compared(question) {
-            Some(multiples) => (multiples.figure(id, tools(report, &format!("question-{key}"), &question.prompt))),
+        @match data.compared(question) {
+            Some(multiples) => (multiples.figure(id, tools(data, &format!("question-{key}"), &question.prompt))),
             None if question.distribution == Distribution::Text => {
                 dl.group-answers {
-                    @for (name, part) in compare::parts(&report.groups, question) {
+                    @for (name, part) in compare::parts(&data.groups, question) {
                         div { dt dir="auto" { (name) } dd { (answered(part)) } }
                     }
                 }
-                (text_answers::texts(report, question))
+                (text_answers::texts(data, question))
             }
             None => p.muted { "No answers in these groups" },
         }
@@ -128,9 +129,9 @@ fn compared(report: &Report, id: &str, item: &Question<'_>) -> Markup {
 }
 
 /// The download formats of a chart; a shared report has none.
-pub(super) fn tools(report: &Report, chart: &str, name: &str) -> Markup {
-    match report.reader.flow() {
-        Some(flow) => tools_at(&report.query.chart_address(flow, chart), chart, name),
+pub(super) fn tools(data: &ResultsData, chart: &str, name: &str) -> Markup {
+    match data.reader.flow() {
+        Some(flow) => tools_at(&data.query.chart_address(flow, chart), chart, name),
         None => html! {},
     }
 }
@@ -172,8 +173,10 @@ fn kind_of(question: &QuestionSummary) -> String {
     let name = question.question_type;
     let offered = QuestionType::OFFERED.iter().find(|(own, ..)| *own == name);
     let label = offered.map_or(name, |(_, label, _)| label);
-    match name {
-        "multipleChoice" => format!("{label}, shares may add up to more than 100%"),
+    match QuestionType::blank(name).as_ref().map(QuestionType::counted) {
+        Some(Counted::Options { several: true, .. }) => {
+            format!("{label}, shares may add up to more than 100%")
+        }
         _ => label.to_owned(),
     }
 }

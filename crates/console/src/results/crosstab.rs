@@ -15,7 +15,7 @@ use super::chance::p_value;
 use super::query::{ResultsQuery, page_path};
 use crate::Console;
 use crate::answer_filters::{cut, words};
-use crate::chart::{FEW, ShareGroup, StackedShares, share};
+use crate::chart::{FEW, ShareGroup, StackedShares, Tone, share};
 use crate::computing;
 use crate::frame::{Frame, NavItem, Tab};
 use crate::parts::{empty, number};
@@ -304,8 +304,20 @@ fn bars(table: &Crosstab) -> Markup {
         title: &title,
         answers: table.columns.groups.iter().map(|it| it.label.clone()).collect(),
         groups: groups.map(group).collect(),
+        // The same colours as in the card of the question.
+        tones: table.columns.groups.iter().map(|group| tone(&group.id)).collect(),
     };
     chart.chart().figure("crosstab-bars", html! {})
+}
+
+/// The groups of a net promoter score have colours of their own.
+fn tone(group: &str) -> Option<Tone> {
+    match group {
+        "detractors" => Some(Tone::Bad),
+        "passives" => Some(Tone::SoftMiddle),
+        "promoters" => Some(Tone::Good),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

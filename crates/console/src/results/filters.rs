@@ -6,7 +6,7 @@ use sluice_flow::id::FlowId;
 use sluice_flow::time::Day;
 
 use super::query::{Compare, PERIODS, Period, ResultsQuery, as_value};
-use super::report::Report;
+use super::results_data::ResultsData;
 use crate::answer_filters::{self, SentForm, admission_label, admissions};
 use crate::parts::{errors, number};
 
@@ -14,13 +14,26 @@ use crate::parts::{errors, number};
 const ONE_TAG: &str =
     "You can use only one tag at a time. Remove the tag filter to compare by tags.";
 
-pub(super) fn bar(flow: FlowId, report: &Report) -> Markup {
+pub(super) fn bar(flow: FlowId, data: &ResultsData) -> Markup {
     html! {
-        section.filters aria-label="Filters" {
-            (periods(&report.query, |query| query.address(flow)))
-            (form(flow, report))
-            (adding(flow, &report.query, &report.history, &report.sent))
-            (chosen(flow, report))
+        section.filters-bar aria-label="Filters" {
+            (folded(&data.query, data.sent.fault.is_some(), html! {
+                (periods(&data.query, |query| query.address(flow)))
+                (form(flow, data))
+                (adding(flow, &data.query, &data.history, &data.sent))
+            }))
+            (chosen(flow, data))
+        }
+    }
+}
+
+/// On a phone the filters are opened by a button that names the period; elsewhere they are always
+/// visible.
+pub(super) fn folded(query: &ResultsQuery, open: bool, filters: Markup) -> Markup {
+    html! {
+        details.fold.folded-filters open[open] {
+            summary.button { "Filters" span.muted { (query.period.words()) } }
+            div.filters { (filters) }
         }
     }
 }
@@ -67,15 +80,15 @@ pub(super) fn hidden(pairs: &[(String, String)]) -> Markup {
 }
 
 /// Version, tag and comparison. The script submits the form on every change.
-fn form(flow: FlowId, report: &Report) -> Markup {
-    let summary = &report.summary;
+fn form(flow: FlowId, data: &ResultsData) -> Markup {
+    let summary = &data.summary;
     html! {
         form.inline.choices method="get" action=(ResultsQuery::default().address(flow)) data-send {
-            (hidden(&report.query.period.pairs()))
-            (hidden(&report.query.kept_pairs()))
-            @if summary.versions.len() > 1 || report.query.version.is_some() { (versions(report)) }
-            @if !summary.tags.is_empty() || report.query.tag.is_some() { (tags(report)) }
-            (comparisons(report))
+            (hidden(&data.query.period.pairs()))
+            (hidden(&data.query.kept_pairs()))
+            @if summary.versions.len() > 1 || data.query.version.is_some() { (versions(data)) }
+            @if !summary.tags.is_empty() || data.query.tag.is_some() { (tags(data)) }
+            (comparisons(data))
             button.button type="submit" { "Apply" }
         }
     }
@@ -105,14 +118,14 @@ fn adding(
     }
 }
 
-fn versions(report: &Report) -> Markup {
+fn versions(data: &ResultsData) -> Markup {
     html! {
         div.field {
             label for="version" { "Version" }
             select.input id="version" name="version" {
                 option value="" { "All versions" }
-                @for version in &report.summary.versions {
-                    option value=(version.flow_version_id) selected[report.query.version == Some(version.flow_version_id)] {
+                @for version in &data.summary.versions {
+                    option value=(version.flow_version_id) selected[data.query.version == Some(version.flow_version_id)] {
                         "Version " (version.number) " (" (number(version.responses)) ")"
                     }
                 }
@@ -121,16 +134,16 @@ fn versions(report: &Report) -> Markup {
     }
 }
 
-fn tags(report: &Report) -> Markup {
+fn tags(data: &ResultsData) -> Markup {
     let is_chosen = |name: &str, value: &str| {
-        report.query.tag.as_ref().is_some_and(|(own, own_value)| own == name && own_value == value)
+        data.query.tag.as_ref().is_some_and(|(own, own_value)| own == name && own_value == value)
     };
     html! {
         div.field {
             label for="tag" { "Tag" }
             select.input id="tag" name="tag" {
                 option value="" { "Any tag" }
-                @for tag in &report.summary.tags {
+                @for tag in &data.summary.tags {
                     optgroup label=(tag.name) {
                         @for (value, count) in &tag.values {
                             option value=(as_value(&tag.name, value)) selected[is_chosen(&tag.name, value)] {
@@ -144,19 +157,19 @@ fn tags(report: &Report) -> Markup {
     }
 }
 
-fn comparisons(report: &Report) -> Markup {
-    let is = |compare: &Compare| report.query.compare.as_ref() == Some(compare);
+fn comparisons(data: &ResultsData) -> Markup {
+    let is = |compare: &Compare| data.query.compare.as_ref() == Some(compare);
     html! {
         div.field {
             label for="compare" { "Compare" }
             select.input id="compare" name="compare" {
                 option value="" { "Nothing" }
                 option value="period" selected[is(&Compare::Period)] { "With the previous period" }
-                @if report.summary.versions.len() > 1 {
+                @if data.summary.versions.len() > 1 {
                     option value="version" selected[is(&Compare::Version)] { "By version" }
                 }
-                @if report.query.tag.is_none() {
-                    @for tag in &report.summary.tags {
+                @if data.query.tag.is_none() {
+                    @for tag in &data.summary.tags {
                         @let compare = Compare::Tag(tag.name.clone());
                         option value=(compare) selected[is(&compare)] { "By " (tag.name) }
                     }
@@ -167,10 +180,10 @@ fn comparisons(report: &Report) -> Markup {
 }
 
 /// The active filters, each with a link that removes it.
-fn chosen(flow: FlowId, report: &Report) -> Markup {
-    let query = &report.query;
+fn chosen(flow: FlowId, data: &ResultsData) -> Markup {
+    let query = &data.query;
     let number_of =
-        |id| report.summary.versions.iter().find(|it| it.flow_version_id == id).map(|it| it.number);
+        |id| data.summary.versions.iter().find(|it| it.flow_version_id == id).map(|it| it.number);
     let are_two_tags = query.tag.is_some() && matches!(query.compare, Some(Compare::Tag(_)));
     let out = |without: ResultsQuery, words: Markup| {
         html! { a.chip.on href=(without.address(flow)) { span.chip-words { (words) } span aria-hidden="true" { "×" } span.unseen { "remove this filter" } } }
@@ -190,7 +203,7 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
                     (out(ResultsQuery { admission: None, ..query.clone() }, html! { (admission_label(admission)) }))
                 }
                 @for (at, (name, value)) in query.answers.iter().enumerate() {
-                    (out(query.without_answer(at), answer_filters::words(&report.history, name, value)))
+                    (out(query.without_answer(at), answer_filters::words(&data.history, name, value)))
                 }
                 @if let Some(compare) = &query.compare {
                     (out(ResultsQuery { compare: None, ..query.clone() }, html! {
@@ -201,7 +214,7 @@ fn chosen(flow: FlowId, report: &Report) -> Markup {
                     }))
                 }
                 @if query.tag.is_some() { span.hint { (ONE_TAG) } }
-                @if report.groups.is_empty() && query.compare.is_some() && !are_two_tags {
+                @if data.groups.is_empty() && query.compare.is_some() && !are_two_tags {
                     span.hint { "Nothing to compare here" }
                 }
             }

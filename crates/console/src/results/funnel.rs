@@ -1,18 +1,20 @@
-//! The funnel: how many people open the flow, start, come to each question, leave there, and finish.
+//! The funnel: how many people open the flow, start, come to each question, leave there, and
+//! finish.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::funnel::{Funnel, FunnelFilter, FunnelQuestion};
+use sluice_engine::funnel::{Completion, Funnel, FunnelFilter, FunnelQuestion};
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::summary::Asked;
+use sluice_engine::{AdminResult, FlowHandle};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::time::Day;
 use sluice_flow::visit::MedianTime;
 
 use super::card::tools_at;
-use super::filters::{hidden, periods};
+use super::filters::{folded, hidden, periods};
 use super::head::stat;
 use super::query::{self, ResultsQuery, page_path};
 use crate::Console;
@@ -81,6 +83,39 @@ fn filter(query: &ResultsQuery, today: Day) -> FunnelFilter {
     FunnelFilter { from, to, version: query.version }
 }
 
+/// How many of all visits finished; none if nothing was counted. A page with filters or a
+/// comparison has no read left for it.
+pub(super) async fn completion(
+    flow: &FlowHandle,
+    query: &ResultsQuery,
+    today: Day,
+) -> AdminResult<Option<Completion>> {
+    if *query != ResultsQuery::default() {
+        return Ok(None);
+    }
+    let completion = flow.completion(&filter(query, today)).await?;
+    Ok(Some(completion).filter(|it| it.opened > 0))
+}
+
+/// The figures of the visits, for the top of the results.
+pub(super) fn visit_stats(completion: &Completion) -> Markup {
+    let Completion { opened, finished, time_to_finish } = completion;
+    let visits = count(*opened, "visit", "visits");
+    html! {
+        (stat("Completion rate", html! { (share((*finished).min(*opened), *opened)) },
+            html! { (number(*finished)) " of " (visits) " finished" }))
+        @if let Some(median) = time_to_finish { (median_time(median)) }
+    }
+}
+
+fn median_time(median: &MedianTime) -> Markup {
+    stat(
+        "Median time to finish",
+        html! { "≈ " (time(median.about_seconds)) },
+        html! { (bounds(median)) },
+    )
+}
+
 fn has_visits(funnel: &Funnel) -> bool {
     let is_seen = funnel.questions.iter().any(|question| question.seen > 0);
     funnel.opened > 0 || funnel.started > 0 || funnel.finished > 0 || is_seen
@@ -88,24 +123,32 @@ fn has_visits(funnel: &Funnel) -> bool {
 
 fn filters(flow: FlowId, query: &ResultsQuery, funnel: &Funnel) -> Markup {
     html! {
-        section.filters aria-label="Filters" {
-            (periods(query, |query| address(flow, query)))
-            @if funnel.versions.len() > 1 || query.version.is_some() {
-                form.inline.choices method="get" action=(page_path(flow, PAGE)) data-send {
-                    (hidden(&query.period.pairs()))
-                    div.field {
-                        label for="version" { "Version" }
-                        select.input id="version" name="version" {
-                            option value="" { "All versions" }
-                            @for version in &funnel.versions {
-                                option value=(version.flow_version_id) selected[query.version == Some(version.flow_version_id)] {
-                                    "Version " (version.number) " (" (number(version.opened)) " opened)"
-                                }
+        section.filters-bar aria-label="Filters" {
+            (folded(query, false, html! {
+                (periods(query, |query| address(flow, query)))
+                (versions(flow, query, funnel))
+            }))
+        }
+    }
+}
+
+fn versions(flow: FlowId, query: &ResultsQuery, funnel: &Funnel) -> Markup {
+    html! {
+        @if funnel.versions.len() > 1 || query.version.is_some() {
+            form.inline.choices method="get" action=(page_path(flow, PAGE)) data-send {
+                (hidden(&query.period.pairs()))
+                div.field {
+                    label for="version" { "Version" }
+                    select.input id="version" name="version" {
+                        option value="" { "All versions" }
+                        @for version in &funnel.versions {
+                            option value=(version.flow_version_id) selected[query.version == Some(version.flow_version_id)] {
+                                "Version " (version.number) " (" (number(version.opened)) " opened)"
                             }
                         }
                     }
-                    button.button type="submit" { "Apply" }
                 }
+                button.button type="submit" { "Apply" }
             }
         }
     }
@@ -120,7 +163,11 @@ fn shown(flow: FlowId, query: &ResultsQuery, funnel: &Funnel) -> Markup {
             header {
                 div.result-title {
                     h2 id="funnel-title" { (TITLE) }
-                    p.hint { "Shares are of " (opened) ". “Left” counts visits that ended at a question." }
+                    p.hint { "Shares are of " (opened) ". “Left” counts visits that ended at a question."
+                        @if (0..funnel.questions.len()).any(|at| is_skipped(funnel, at)) {
+                            " A grey bar is a question that not everyone is asked: its share is of those who were, and who went on."
+                        }
+                    }
                 }
             }
             @if funnel.opened < FEW { p.hint.few { "Fewer than " (FEW) " visits: shares are not reliable." } }
@@ -144,7 +191,7 @@ fn figures(funnel: &Funnel) -> Markup {
             (stat("Started", html! { (number(funnel.started)) }, of_opened(funnel.started)))
             (stat("Finished", html! { (number(funnel.finished)) }, of_opened(funnel.finished)))
             @match &funnel.time_to_finish {
-                Some(median) => (stat("Median time to finish", html! { "≈ " (time(median.about_seconds)) }, html! { (bounds(median)) })),
+                Some(median) => (median_time(median)),
                 None => (stat("Median time to finish", html! { "–" }, html! { "no times yet" })),
             }
         }
@@ -181,9 +228,23 @@ fn worst(funnel: &Funnel) -> Option<&FunnelQuestion> {
     left.rev().max_by_key(|question| question.left())
 }
 
+/// Whether more people came further than saw this question: it is asked only under a condition, was
+/// jumped over, or is of an earlier version.
+fn is_skipped(funnel: &Funnel, at: usize) -> bool {
+    let later = funnel.questions.iter().skip(at + 1).map(|question| question.seen);
+    let furthest = later.chain([funnel.finished]).max();
+    // A few reports may be lost, so a small difference means nothing.
+    funnel.questions.get(at).is_some_and(|it| it.seen * 20 < furthest.unwrap_or(0) * 19)
+}
+
 /// In the order in which a visitor comes to them: the first question is seen before an answer.
 fn chart(funnel: &Funnel) -> Chart {
-    let step = |label: &str, visits| FunnelStep { label: label.to_owned(), visits, left: None };
+    let step = |label: &str, visits| FunnelStep {
+        label: label.to_owned(),
+        visits,
+        left: None,
+        skipped: false,
+    };
     let question = |(at, it): (usize, &FunnelQuestion)| FunnelStep {
         label: match it.asked {
             Asked::Now => format!("{}. {}", at + 1, it.prompt),
@@ -191,6 +252,7 @@ fn chart(funnel: &Funnel) -> Chart {
         },
         visits: it.seen,
         left: Some(it.left()),
+        skipped: is_skipped(funnel, at),
     };
     let mut steps = vec![step("Opened", funnel.opened)];
     steps.extend(funnel.questions.iter().enumerate().map(question));

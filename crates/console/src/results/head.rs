@@ -1,43 +1,64 @@
 //! The top of the results: the number of responses, its change, and its development over time.
 
 use maud::{Markup, html};
-use sluice_engine::summary::DayCount;
+use sluice_engine::summary::{DayCount, Distribution, QuestionSummary};
 
 use super::card::tools;
+use super::headline::Headline;
 use super::over_time;
 use super::query::date_label;
-use super::report::Report;
+use super::results_data::ResultsData;
 use crate::chart::{Chart, DayValue, count, decimal, share};
 use crate::parts::number;
 
 /// The file name of the chart.
 pub(super) const CHART: &str = "responses";
 
-/// The figures for all responses.
-pub(super) fn line(report: &Report) -> Markup {
-    let summary = &report.summary;
-    let (last_week, week_before) = weeks(report);
+/// The figures for all responses. `visits` are those of the visits.
+pub(super) fn line(data: &ResultsData, visits: Option<Markup>) -> Markup {
+    let summary = &data.summary;
+    let (last_week, week_before) = weeks(data);
     html! {
         dl.stats {
-            (stat("Responses", html! { (number(summary.responses)) }, list(report)))
-            @if report.reader.flow().is_some() {
+            (stat("Responses", html! { (number(summary.responses)) }, html! { (days_of(data)) (list(data)) }))
+            @if let Some(visits) = visits { (visits) }
+            (score(data))
+            @if data.reader.flow().is_some() {
                 (stat("Responses in the last 7 days", html! { (number(last_week)) }, change(last_week, week_before)))
                 (stat("Linked to a respondent", html! { (share(summary.admitted, summary.responses)) },
                     html! { (number(summary.admitted)) " of " (count(summary.responses, "response", "responses")) }))
-            }
-            @if let Some((first, last)) = summary.ends {
-                (stat("First and last response", html! { span.stat-days { (date_label(first)) } }, html! {
-                    @if first == last { "both on this day (UTC)" } @else { "to " (date_label(last)) " (UTC)" }
-                }))
             }
         }
     }
 }
 
+/// The first net promoter score, which is the figure that most readers look for.
+fn score(data: &ResultsData) -> Markup {
+    let is_nps = |it: &&QuestionSummary| matches!(it.distribution, Distribution::Nps { .. });
+    let mut questions = data.summary.questions.iter().filter(|it| it.answered > 0);
+    html! {
+        @if let Some(question) = questions.find(is_nps) {
+            @let headline = Headline::new(question);
+            (stat("Net promoter score", html! { (headline.figure) }, html! { (headline.base) }))
+        }
+    }
+}
+
+/// The days of the first and the last response.
+fn days_of(data: &ResultsData) -> Markup {
+    html! {
+        @match data.summary.ends {
+            Some((first, last)) if first == last => span.stat-days { (date_label(first)) " (UTC)" },
+            Some((first, last)) => span.stat-days { (date_label(first)) " to " (date_label(last)) " (UTC)" },
+            None => {}
+        }
+    }
+}
+
 /// A link to the list of exactly these responses, where they can be exported.
-fn list(report: &Report) -> Markup {
-    let address = |flow| report.query.responses_address(flow, report.today(), None);
-    html! { @if let Some(flow) = report.reader.flow() { a href=(address(flow)) { "Show these responses" } } }
+fn list(data: &ResultsData) -> Markup {
+    let address = |flow| data.query.responses_address(flow, data.today(), None);
+    html! { @if let Some(flow) = data.reader.flow() { a href=(address(flow)) { "Show these responses" } } }
 }
 
 pub(super) fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {
@@ -45,10 +66,10 @@ pub(super) fn stat(name: &str, figure: Markup, detail: Markup) -> Markup {
 }
 
 /// The responses of the last seven days, and of the seven before.
-fn weeks(report: &Report) -> (u64, u64) {
-    let since = report.today().plus(-6);
+fn weeks(data: &ResultsData) -> (u64, u64) {
+    let since = data.today().plus(-6);
     let sum = |days: &mut dyn Iterator<Item = &DayCount>| days.map(|day| day.responses).sum();
-    let days = &report.recent.days;
+    let days = &data.recent.days;
     (
         sum(&mut days.iter().filter(|day| day.day >= since)),
         sum(&mut days.iter().filter(|day| day.day < since)),
@@ -77,27 +98,27 @@ fn change(now: u64, before: u64) -> Markup {
 }
 
 /// Responses over time, as a card.
-pub(super) fn responses(report: &Report) -> Markup {
+pub(super) fn responses(data: &ResultsData) -> Markup {
     html! {
-        @if let Some(chart) = chart(report) {
+        @if let Some(chart) = chart(data) {
             section.card.result {
                 header { h2 { "Responses over time" } }
-                (chart.figure("chart-responses", tools(report, CHART, "Responses over time")))
-                @if let Some(note) = over_time::incomplete(&days(report), report.days) { p.hint { (note) } }
+                (chart.figure("chart-responses", tools(data, CHART, "Responses over time")))
+                @if let Some(note) = over_time::incomplete(&days(data), data.days) { p.hint { (note) } }
             }
         }
     }
 }
 
-fn days(report: &Report) -> Vec<DayValue> {
+fn days(data: &ResultsData) -> Vec<DayValue> {
     let day =
         |it: &DayCount| DayValue { day: it.day.number().into(), count: it.responses, value: None };
-    report.summary.days.iter().map(day).collect()
+    data.summary.days.iter().map(day).collect()
 }
 
-pub(super) fn chart(report: &Report) -> Option<Chart> {
-    let days = days(report);
-    (!days.is_empty()).then(|| over_time::responses(&days, report.days))
+pub(super) fn chart(data: &ResultsData) -> Option<Chart> {
+    let days = days(data);
+    (!days.is_empty()).then(|| over_time::responses(&days, data.days))
 }
 
 #[cfg(test)]

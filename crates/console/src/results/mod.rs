@@ -4,7 +4,8 @@
 //! ([`sluice_engine::summary`]), so a page costs the same however many responses a flow has; only
 //! text answers are read, from a fixed number of the newest responses. Other results are computed
 //! in the background, and the page shows the progress. [`query`] is the selection in the address,
-//! [`report`] the data, [`question_chart`] and [`over_time`] the charts, and the rest is markup.
+//! [`results_data`] the data, [`question_chart`] and [`over_time`] the charts, and the rest is
+//! markup.
 
 mod card;
 mod chance;
@@ -17,12 +18,13 @@ mod headline;
 mod over_time;
 mod query;
 mod question_chart;
+mod question_index;
 mod read_all;
 mod reader;
-mod report;
 mod report_edit;
 mod report_form;
 mod reports;
+mod results_data;
 mod shared;
 mod text_answers;
 
@@ -38,7 +40,7 @@ use sluice_flow::id::FlowId;
 
 use self::query::ResultsQuery;
 use self::reader::Reader;
-use self::report::{Reading, Report};
+use self::results_data::{Reading, ResultsData};
 use super::Console;
 use super::answer_filters::SentForm;
 use super::chart::Chart;
@@ -95,55 +97,64 @@ async fn page(
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Results), &title);
     let here = query.address(flow);
     let summing = summing.comparing_tag(query.compared_tag());
-    let mut report =
-        match Report::read(&state, sidebar.now, &summing, query, Reader::User(flow)).await? {
-            Reading::Ready(report) => report,
+    let mut data =
+        match ResultsData::read(&state, sidebar.now, &summing, query, Reader::User(flow)).await? {
+            Reading::Ready(data) => data,
             Reading::Computing(progress) => return Ok(computing::page(frame, progress, &here)),
         };
-    report.sent = SentForm { fields: fields.clone(), fault };
-    let content =
-        if report.has_anything { shown(&state, &report) } else { nothing_yet(&sidebar, &state) };
-    let frame = frame.actions(actions(&state, &report));
+    data.sent = SentForm { fields: fields.clone(), fault };
+    let visits = funnel::completion(&state, &data.query, sidebar.now.day()).await?;
+    let visits = visits.as_ref().map(funnel::visit_stats);
+    let content = match data.has_anything {
+        true => shown(&state, &data, visits),
+        false => nothing_yet(&sidebar, &state),
+    };
+    let frame = frame.actions(actions(&state, &data));
     let frame = frame.done(fields.get("done")).script("results.js").script("answer-filter.js");
     Ok(frame.page(Kind::Shown, content))
 }
 
-fn actions(state: &FlowHandle, report: &Report) -> Markup {
+fn actions(state: &FlowHandle, data: &ResultsData) -> Markup {
     let flow = state.flow_id();
     html! {
-        a.button href=(funnel::address(flow, &report.query)) { "Funnel" }
-        @if report.has_anything {
+        a.button href=(funnel::address(flow, &data.query)) { "Funnel" }
+        @if data.has_anything {
             @if state.may(Scope::Export) {
-                a.button href=(report.query.reports_address(flow)) { "Share this report" }
+                a.button href=(data.query.reports_address(flow)) { "Share this report" }
             }
             button.button type="button" data-print hidden { "Print report" }
         }
     }
 }
 
-fn shown(state: &FlowState, report: &Report) -> Markup {
+fn shown(state: &FlowState, data: &ResultsData, visits: Option<Markup>) -> Markup {
     let flow = state.flow.flow_id;
     html! {
         p.report-head {
-            (state.flow.name) " · " (report.words()) " · created " (time(report.now))
+            (state.flow.name) " · " (data.words()) " · created " (time(data.now))
         }
-        (filters::bar(flow, report))
-        @if report.summary.counting.is_some() {
+        (filters::bar(flow, data))
+        @if data.summary.counting.is_some() {
             p.note { "Older responses are still being counted, so the numbers will grow. New responses are counted immediately." }
         }
-        @if let Some(as_of) = report.summary.as_of { (computing::current(as_of)) }
-        @if report.summary.partial || report.groups.iter().any(|(_, group)| group.partial) {
+        @if let Some(as_of) = data.summary.as_of { (computing::current(as_of)) }
+        @if data.summary.partial || data.groups.iter().any(|(_, group)| group.partial) {
             p.note { "This tag had too many values on some days to count all of them separately. Some responses may be missing here." }
         }
-        @if report.summary.responses == 0 {
+        @if data.summary.responses == 0 {
             (empty("No matching responses", "This flow has responses, but none match these filters.",
                 html! { a.button href=(ResultsQuery::default().address(flow)) { "Show all" } }))
         } @else {
-            (head::line(report))
-            (head::responses(report))
-            @if let Some(score) = report.score() { (card::score(report, &score)) }
-            @for (at, question) in report.questions().enumerate() {
-                (card::card(report, at, &question))
+            (head::line(data, visits))
+            div.with-index {
+                (question_index::index(data))
+                div.cards {
+                    (head::responses(data))
+                    @if let Some(score) = data.score() { (card::score(data, &score)) }
+                    @for (at, question) in data.questions().enumerate() {
+                        (card::card(data, at, &question))
+                    }
+                }
             }
         }
     }
@@ -167,33 +178,30 @@ async fn chart_file(
     let query = ResultsQuery::from_fields(&fields).known(&summing.asked());
     let summing = summing.comparing_tag(query.compared_tag());
     let reader = Reader::User(flow);
-    let report = match Report::read(&state, console.engine.now(), &summing, query, reader).await? {
-        Reading::Ready(report) => report,
-        Reading::Computing(_) => return Err(Refused::Computing),
-    };
-    let chart = chart_by_name(&report, name).ok_or(Refused::NoSuchPage)?;
-    let note = format!(
-        "{} · {} · {}",
-        state.flow.name,
-        report.words(),
-        query::date_label(report.now.day())
-    );
+    let data =
+        match ResultsData::read(&state, console.engine.now(), &summing, query, reader).await? {
+            Reading::Ready(data) => data,
+            Reading::Computing(_) => return Err(Refused::Computing),
+        };
+    let chart = chart_by_name(&data, name).ok_or(Refused::NoSuchPage)?;
+    let note =
+        format!("{} · {} · {}", state.flow.name, data.words(), query::date_label(data.now.day()));
     Ok(reply::drawing(&format!("{name}.svg"), chart.file(&note)))
 }
 
 /// A chart by its file name.
-fn chart_by_name(report: &Report, name: &str) -> Option<Chart> {
+fn chart_by_name(data: &ResultsData, name: &str) -> Option<Chart> {
     if name == head::CHART {
-        return head::chart(report);
+        return head::chart(data);
     }
     let (kind, key) = name.split_once('-')?;
-    let mut all = report.questions().chain(report.score());
+    let mut all = data.questions().chain(data.score());
     let question = all.find(|question| question.key == key)?;
     match kind {
-        "question" if report.groups.is_empty() => question_chart::distribution(question.summary),
-        "question" => Some(report.compared(question.summary)?.chart()),
+        "question" if data.groups.is_empty() => question_chart::distribution(question.summary),
+        "question" => Some(data.compared(question.summary)?.chart()),
         "points" => question_chart::points(question.summary),
-        "time" => over_time::headline(question.summary, report.days),
+        "time" => over_time::headline(question.summary, data.days),
         _ => None,
     }
 }

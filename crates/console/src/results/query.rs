@@ -3,20 +3,16 @@
 
 use std::fmt;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::{QuestionHistory, SummaryFilter};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Day;
 
+use crate::addresses::query;
 use crate::answer_filters::{self, NamedValue};
 use crate::chart::Date;
 use crate::request::Fields;
-
-/// Characters that are not escaped in an address.
-const PLAIN: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'/');
 
 /// The periods to choose from, in days.
 pub(super) const PERIODS: [i32; 3] = [7, 30, 90];
@@ -172,7 +168,7 @@ impl ResultsQuery {
         pairs.extend(self.version.map(|version| ("version".to_owned(), version.to_string())));
         pairs.extend(self.tag.iter().map(|(name, value)| (format!("tag.{name}"), value.clone())));
         pairs.extend(self.kept_pairs());
-        format!("/console/flows/{flow}/responses{}", encoded(&pairs))
+        format!("/console/flows/{flow}/responses{}", with_question_mark(&pairs))
     }
 
     /// The address of another page about the results of this query, with its own parameters first.
@@ -180,7 +176,7 @@ impl ResultsQuery {
         let own = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let plain = Self { compare: None, ..self.clone() };
         let pairs: Vec<_> = own.chain(plain.pairs()).collect();
-        format!("{}{}", page_path(flow, page), encoded(&pairs))
+        format!("{}{}", page_path(flow, page), with_question_mark(&pairs))
     }
 
     /// The parameters of the filters that the form of versions, tags and comparisons keeps.
@@ -193,7 +189,7 @@ impl ResultsQuery {
 
     /// The parameters, after a question mark if there are any.
     fn query_string(&self) -> String {
-        encoded(&self.pairs())
+        with_question_mark(&self.pairs())
     }
 
     /// Name and value of each parameter.
@@ -282,17 +278,13 @@ pub(super) fn date_label(day: Day) -> String {
     Date::from_day(day.number().into()).full()
 }
 
-fn encoded(pairs: &[(String, String)]) -> String {
-    let one = |(name, value): &(String, String)| {
-        format!("{}={}", utf8_percent_encode(name, PLAIN), utf8_percent_encode(value, PLAIN))
-    };
-    let all: Vec<String> = pairs.iter().map(one).collect();
-    if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
+fn with_question_mark(pairs: &[(String, String)]) -> String {
+    if pairs.is_empty() { String::new() } else { format!("?{}", query(pairs)) }
 }
 
 /// One pair as the value of a field.
 pub(super) fn as_value(name: &str, value: &str) -> String {
-    encoded(&[(name.to_owned(), value.to_owned())]).split_off(1)
+    query(&[(name.to_owned(), value.to_owned())])
 }
 
 #[cfg(test)]
@@ -344,7 +336,7 @@ mod tests {
     #[test]
     fn the_tag_of_the_form_is_a_pair_in_one_field() {
         let value = as_value("a=b", "c&d");
-        let text = encoded(&[("tag".to_owned(), value)]);
+        let text = with_question_mark(&[("tag".to_owned(), value)]);
         assert_eq!(
             query(text.trim_start_matches('?')).tag,
             Some(("a=b".to_owned(), "c&d".to_owned()))

@@ -7,8 +7,8 @@ use sluice_flow::time::Day;
 
 use crate::chart::{
     self, Axis, Bar, BarChart, BarPart, Chart, Column, ColumnChart, Histogram, MatrixChart,
-    Measure, MonthAxis, NpsChart, ROOM_ALONE, ROOM_COMPARED, Range, Ranked, RankingChart,
-    RankingPart, Tone, by_mean_place,
+    Measure, MonthAxis, NpsChart, ROOM_ALONE, ROOM_COMPARED, ROOM_WIDE, Range, Ranked,
+    RankingChart, RankingPart, Tone, by_mean_place,
 };
 
 const ANSWERS: (&str, &str) = ("answer", "answers");
@@ -23,7 +23,14 @@ const POINTS: &[i64] = &[1, 2, 5];
 
 /// The distribution of the answers; none for text questions.
 pub(super) fn distribution(question: &QuestionSummary) -> Option<Chart> {
-    charts(question, &[question], ROOM_ALONE)?.pop()
+    let chart = |room| charts(question, &[question], room)?.pop();
+    let narrow = chart(ROOM_ALONE)?;
+    Some(match &question.distribution {
+        Distribution::Options { .. }
+        | Distribution::Ranking { .. }
+        | Distribution::Matrix { .. } => narrow.or_wide(chart(ROOM_WIDE)?),
+        _ => narrow,
+    })
 }
 
 /// The distribution in each part, all on one scale; none for text questions.

@@ -18,7 +18,7 @@ use crate::Console;
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::errors;
 use crate::reply::{self, Kind, Refused, Reply};
-use crate::request::{Fields, Form, PathParam};
+use crate::request::{Fields, Form, PathParam, faults_of};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
@@ -48,14 +48,11 @@ pub(super) async fn save(
         Ok(patch) => opened.change_report(report.report_id, &patch).await,
         Err(fault) => Err(AdminError::Invalid(vec![fault])),
     };
-    match changed {
+    match faults_of(changed)? {
         Ok(_) => {
             Ok(reply::see_other(&format!("{}?done=saved#reports", page_path(flow, "reports"))))
         }
-        Err(AdminError::Invalid(faults)) => {
-            page(&visitor, &around, Kind::Unfinished, &report, &form, &faults).await
-        }
-        Err(error) => Err(error.into()),
+        Err(faults) => page(&visitor, &around, Kind::Unfinished, &report, &form, &faults).await,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::answer_filters::{admission_label, plain_words};
 use crate::frame::{Frame, NavItem, Tab, Width};
 use crate::parts::{self, counted, day, errors};
 use crate::reply::{self, Kind, Refused, Reply};
-use crate::request::{Fields, Form, PathParam, Query};
+use crate::request::{Fields, Form, PathParam, Query, faults_of};
 use crate::session::Visitor;
 use crate::sidebar::Sidebar;
 
@@ -69,15 +69,12 @@ pub(super) async fn create(
         Err(fault) => Err(AdminError::Invalid(vec![fault])),
     };
     let sent = Shown { fields: form, is_sent: true, ..Shown::default() };
-    match made {
+    match faults_of(made)? {
         Ok((report, link)) => {
             let shown = Shown { link: Some((report.title, link)), is_sent: false, ..sent };
             page(&visitor, &around, Kind::Shown, shown).await
         }
-        Err(AdminError::Invalid(faults)) => {
-            page(&visitor, &around, Kind::Unfinished, Shown { faults, ..sent }).await
-        }
-        Err(error) => Err(error.into()),
+        Err(faults) => page(&visitor, &around, Kind::Unfinished, Shown { faults, ..sent }).await,
     }
 }
 

@@ -18,7 +18,7 @@ use sluice_http::negotiate;
 
 use super::query::ResultsQuery;
 use super::reader::Reader;
-use super::report::{Reading, Report};
+use super::results_data::{Reading, ResultsData};
 use super::{card, computing, head};
 use crate::attempts::PeerAddress;
 use crate::computing::Numbers;
@@ -132,9 +132,9 @@ async fn opened(
     let summing = summing.comparing_tag(query.compared_tag());
     let (now, reader) = (console.engine.now(), Reader::of_report(open));
     let gzip = negotiate::accepts_gzip(headers);
-    Ok(Some(match Report::read(&open.flow, now, &summing, query, reader).await? {
-        Reading::Ready(report) => {
-            let markup = document(&open.title, content(&open.title, &report));
+    Ok(Some(match ResultsData::read(&open.flow, now, &summing, query, reader).await? {
+        Reading::Ready(data) => {
+            let markup = document(&open.title, content(&open.title, &data));
             reply::shared_page(Kind::Shown, markup, gzip)
         }
         Reading::Computing(progress) => {
@@ -157,29 +157,29 @@ fn document(title: &str, content: Markup) -> Markup {
     document::whole(title, None, &["base.js", "results.js"], "shared", body)
 }
 
-fn content(title: &str, report: &Report) -> Markup {
-    let as_of: Timestamp = report.summary.as_of.unwrap_or(report.now);
+fn content(title: &str, data: &ResultsData) -> Markup {
+    let as_of: Timestamp = data.summary.as_of.unwrap_or(data.now);
     html! {
         header.shared-head {
             div {
                 h1 dir="auto" { (title) }
-                p.muted { (report.words()) " · as of " (time(as_of)) }
+                p.muted { (data.words()) " · as of " (time(as_of)) }
             }
             button.button type="button" data-print hidden { "Print or save as PDF" }
         }
-        @if report.summary.counting.is_some() {
+        @if data.summary.counting.is_some() {
             p.note { "Older responses are still being counted, so the numbers will grow." }
         }
-        @if report.summary.partial || report.groups.iter().any(|(_, group)| group.partial) {
+        @if data.summary.partial || data.groups.iter().any(|(_, group)| group.partial) {
             p.note { "Some responses may be missing: this tag had too many values on some days to count all of them separately." }
         }
-        @if report.summary.responses == 0 {
+        @if data.summary.responses == 0 {
             p.note { "There are no responses yet." }
         } @else {
-            (head::line(report))
-            (head::responses(report))
-            @for (at, question) in report.questions().enumerate() {
-                (card::card(report, at, &question))
+            (head::line(data, None))
+            (head::responses(data))
+            @for (at, question) in data.questions().enumerate() {
+                (card::card(data, at, &question))
             }
         }
     }
@@ -207,7 +207,7 @@ fn password_page(kind: Kind, secret: &str, error: Option<&str>, headers: &Header
     reply::shared_form(kind, markup, negotiate::accepts_gzip(headers))
 }
 
-/// The same page for every report that cannot be opened, so that it tells nothing.
+/// The same page for every report that cannot be opened, so that it reveals nothing.
 fn unavailable() -> Response {
     let text = "The link may be mistyped, or the report has expired or was revoked. Ask the person who sent you the link.";
     message_page(Kind::Missing, "This report is not available", text)

@@ -5,29 +5,29 @@ use sluice_engine::summary::QuestionSummary;
 use sluice_engine::texts::{TEXT_RESPONSES, Written};
 
 use super::reader::is_prose;
-use super::report::Report;
+use super::results_data::ResultsData;
 use crate::parts::{ago, number};
 
 /// A quoted answer is cut to this many characters; the response has the full text.
 const QUOTE_CHARS_MAX: usize = 400;
 
-pub(super) fn texts(report: &Report, question: &QuestionSummary) -> Markup {
-    if !report.reader.may_read_texts(&question.id, &report.history) {
-        return html! { p.muted { "The text of these answers is not part of this report." } };
+pub(super) fn texts(data: &ResultsData, question: &QuestionSummary) -> Markup {
+    if !data.reader.may_read_texts(&question.id, &data.history) {
+        return html! { p.muted { "The text of these answers is not part of this data." } };
     }
     html! {
-        @match report.texts.of(&question.id) {
+        @match data.texts.of(&question.id) {
             Some(texts) => {
-                @if is_prose(question) { (words(report, texts)) }
-                (newest(report, texts))
-                p.hint { (source(report, texts)) }
+                @if is_prose(question) { (words(data, texts)) }
+                (newest(data, texts))
+                p.hint { (source(data, texts)) }
             }
-            None => p.muted { (nothing(report)) },
+            None => p.muted { (nothing(data)) },
         }
     }
 }
 
-fn words(report: &Report, texts: &Written) -> Markup {
+fn words(data: &ResultsData, texts: &Written) -> Markup {
     let most = texts.words.first().map_or(1, |(_, count)| *count).max(1);
     html! {
         @if !texts.words.is_empty() {
@@ -37,8 +37,8 @@ fn words(report: &Report, texts: &Written) -> Markup {
                     @let class = format!("word word-{}", size(*count, most));
                     @let words = html! { bdi { (word) } " " span.number { (number(*count)) } span.unseen { @if *count == 1 { " answer" } @else { " answers" } } };
                     li {
-                        @match report.reader.flow() {
-                            Some(flow) => a href=(report.query.responses_address(flow, report.today(), Some(word))) class=(class)
+                        @match data.reader.flow() {
+                            Some(flow) => a href=(data.query.responses_address(flow, data.today(), Some(word))) class=(class)
                                 title={ "Search the responses for " (word) } { (words) },
                             None => span class=(class) { (words) },
                         }
@@ -54,14 +54,14 @@ fn size(count: u64, most: u64) -> u64 {
     (4 * count).div_ceil(most).clamp(1, 4)
 }
 
-fn newest(report: &Report, texts: &Written) -> Markup {
+fn newest(data: &ResultsData, texts: &Written) -> Markup {
     html! {
         h3 { "Latest answers" }
         ul.quotes {
             @for (response, text) in &texts.newest {
                 li {
                     blockquote dir="auto" { (cut(text)) }
-                    @if let Some(flow) = report.reader.flow() {
+                    @if let Some(flow) = data.reader.flow() {
                         p.hint { a href={ "/console/flows/" (flow) "/responses/" (response) } { (ago(response.made_at())) } }
                     }
                 }
@@ -78,13 +78,13 @@ fn cut(text: &str) -> String {
 }
 
 /// How many answers the words come from.
-fn source(report: &Report, texts: &Written) -> String {
+fn source(data: &ResultsData, texts: &Written) -> String {
     let answers = if texts.answers == 1 {
         "1 answer".to_owned()
     } else {
         format!("{} answers", number(texts.answers as u64))
     };
-    if report.texts.looked_at >= TEXT_RESPONSES {
+    if data.texts.looked_at >= TEXT_RESPONSES {
         format!(
             "From {answers} in the latest {} responses. Common words are hidden.",
             number(TEXT_RESPONSES as u64)
@@ -94,11 +94,11 @@ fn source(report: &Report, texts: &Written) -> String {
     }
 }
 
-fn nothing(report: &Report) -> String {
+fn nothing(data: &ResultsData) -> String {
     let latest = number(TEXT_RESPONSES as u64);
-    if report.texts.looked_at < TEXT_RESPONSES {
+    if data.texts.looked_at < TEXT_RESPONSES {
         "No answers yet".to_owned()
-    } else if report.query == report.query.unfiltered() {
+    } else if data.query == data.query.unfiltered() {
         format!("None of the latest {latest} responses has an answer.")
     } else {
         format!("None of the latest {latest} responses matches the filters and has an answer.")

@@ -14,7 +14,7 @@ use super::super::Console;
 use super::super::parts;
 use super::super::parts::field::Field;
 use super::super::reply::{self, Kind, Reply};
-use super::super::request::{Form, Query};
+use super::super::request::{Form, Query, faults_of};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::instance_page;
@@ -37,13 +37,12 @@ pub(super) async fn create(
     Form(form): Form,
 ) -> Reply {
     let name = form.get("name").unwrap_or_default();
-    match console.engine.instance(&visitor.actor)?.create_app(name).await {
+    match faults_of(console.engine.instance(&visitor.actor)?.create_app(name).await)? {
         Ok(app) => Ok(reply::see_other(&format!("/console/apps/{}?done=created", app.row.app_id))),
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let unfinished = (Kind::Unfinished, None);
             Ok(render(&console, &visitor, unfinished, None, name, &faults).await?)
         }
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -94,12 +94,27 @@ fn table(entries: &[AuditEntry], of_all: bool, sidebar: &Sidebar) -> Markup {
     }
 }
 
+/// The sentence, with a link to the flow that it is about.
+fn sentence_of(entry: &AuditEntry) -> Markup {
+    let Some((flow, name)) = &entry.flow else {
+        return html! { (sentences::sentence(&entry.row, sentences::UNKNOWN_FLOW)) };
+    };
+    let name = format!("“{name}”");
+    let whole = sentences::sentence(&entry.row, &name);
+    match whole.split_once(&name) {
+        Some((before, after)) => {
+            html! { (before) a href={ "/console/flows/" (flow) } { (name) } (after) }
+        }
+        None => html! { (whole) },
+    }
+}
+
 /// One entry as a sentence, which expands to the stored details.
 fn entry_of(entry: &AuditEntry) -> Markup {
     let row = &entry.row;
     html! {
         details.entry {
-            summary { (sentences::sentence(row)) }
+            summary { (sentence_of(entry)) }
             dl.facts {
                 dt { "Action" } dd { code { (row.action) } }
                 dt { "Subject" } dd {

@@ -12,8 +12,9 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 
 use super::super::Console;
+use super::super::editor::settings_form::{UNITS, in_units};
 use super::super::parts;
-use super::super::parts::field::{Field, check};
+use super::super::parts::field::{Field, check, select};
 use super::super::reply::{self, Kind, Reply};
 use super::super::request::{Fields, Form, PathParam, Query};
 use super::super::session::Visitor;
@@ -21,7 +22,7 @@ use super::super::sidebar::Sidebar;
 use super::{app_page, error_of, may};
 
 const TAB: &str = "";
-const GRACE_HINT: &str = "How long a version still accepts responses after the next one is published. 3,600 is one hour; empty means one day.";
+const GRACE_HINT: &str = "How long a version still accepts responses after the next one is published, so that people who have it open can finish. Leave empty for one day.";
 const RETENTION_HINT: &str =
     "Older responses are deleted permanently, every hour. Leave empty to keep them indefinitely.";
 const ORIGINS_HINT: &str = "Sites that may embed flows and call the API from a browser, one per line, such as https://shop.example, or https://*.shop.example for all its subdomains. Leave empty to allow any.";
@@ -73,6 +74,7 @@ pub(super) async fn save(
 struct SettingsForm {
     name: String,
     grace: String,
+    grace_unit: String,
     retention: String,
     origins: String,
     spam: bool,
@@ -84,9 +86,11 @@ impl SettingsForm {
     fn from_app(app: &AppRow) -> Self {
         let hosted = HostedSettings::of(app);
         let number = |value: Option<u32>| value.map(|it| it.to_string()).unwrap_or_default();
+        let grace = app.grace_window_seconds.map(in_units);
         Self {
             name: app.name.clone(),
-            grace: number(app.grace_window_seconds),
+            grace: grace.map(|(amount, _)| amount.to_string()).unwrap_or_default(),
+            grace_unit: grace.map_or("hours", |(_, units)| units).to_owned(),
             retention: number(app.retention_days),
             origins: app.allowed_origins.join("\n"),
             spam: hosted.spam_protection,
@@ -104,6 +108,11 @@ impl SettingsForm {
         Self {
             name: text("name", was.name),
             grace: text("graceWindowSeconds", was.grace),
+            grace_unit: match form.has("graceWindowSeconds") {
+                // A form without units sends seconds.
+                true => text("graceUnit", "seconds".to_owned()),
+                false => was.grace_unit,
+            },
             retention: text("retentionDays", was.retention),
             origins: text("allowedOrigins", was.origins),
             spam: form.has("spamProtection"),
@@ -124,7 +133,10 @@ impl SettingsForm {
             }
             read
         };
+        let unit = UNITS.iter().find(|(units, ..)| self.grace_unit == *units);
+        let unit = unit.map_or(1, |(.., seconds)| u64::from(*seconds));
         let grace = number("/graceWindowSeconds", &self.grace);
+        let grace = grace.map(|amount| amount.saturating_mul(unit));
         let days = number("/retentionDays", &self.retention);
         let calls = number("/limits/callsPerSecond", &self.calls);
         let bytes = number("/limits/bytesPerDay", &self.bytes);
@@ -144,7 +156,8 @@ impl SettingsForm {
         };
         Ok(AppPatch {
             name: (self.name != was.name).then(|| self.name.clone()),
-            grace_window_seconds: (self.grace != was.grace).then_some(small(grace)),
+            grace_window_seconds: (small(grace) != app.grace_window_seconds)
+                .then_some(small(grace)),
             retention_days: (self.retention != was.retention).then_some(small(days)),
             allowed_origins: (self.origins != was.origins).then_some(origins),
             hosted: (hosted != HostedPatch::default()).then_some(Some(hosted)),
@@ -183,7 +196,10 @@ fn form(visitor: &Visitor, app: &AppRow, values: &SettingsForm, faults: &[Fault]
                 }
                 section.card {
                     h2 { "Time limits" }
-                    (Field { kind: "number", ..own("graceWindowSeconds", "Grace window, in seconds", Some(GRACE_HINT), &values.grace) }.draw())
+                    div.inline {
+                        (Field { kind: "number", ..own("graceWindowSeconds", "Grace window", Some(GRACE_HINT), &values.grace) }.draw())
+                        (select("graceUnit", "Unit of the grace window", &UNITS.map(|(units, ..)| (units, units)), &values.grace_unit))
+                    }
                     @if may(visitor, Scope::Erase, app.app_id) {
                         (Field { kind: "number", ..own("retentionDays", "Keep responses, in days", Some(RETENTION_HINT), &values.retention) }.draw())
                     } @else {

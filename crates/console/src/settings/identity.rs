@@ -15,7 +15,7 @@ use super::super::Console;
 use super::super::parts::field::{Field, select};
 use super::super::parts::{self, ago, number, time};
 use super::super::reply::{self, Kind, Refused, Reply};
-use super::super::request::{Fields, Form, PathParam, Query};
+use super::super::request::{Fields, Form, PathParam, Query, faults_of};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::{app_page, error_of, may};
@@ -55,13 +55,14 @@ pub(super) async fn set_mode(
     let chosen = MODES.iter().find(|(word, ..)| form.get("mode") == Some(word));
     let (_, mode, _) = chosen.ok_or(Refused::Unreadable)?;
     let patch = AppPatch { identity_verification: Some(*mode), ..AppPatch::default() };
-    match console.engine.app(&visitor.actor, Scope::Write, app).await?.update(&patch).await {
+    match faults_of(
+        console.engine.app(&visitor.actor, Scope::Write, app).await?.update(&patch).await,
+    )? {
         Ok(_) => Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=saved"))),
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let page = IdentityPage { mode_faults: faults, ..IdentityPage::default() };
             Ok(render(&console, &visitor, app, Kind::Unfinished, None, page).await?)
         }
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -73,13 +74,8 @@ pub(super) async fn create(
 ) -> Reply {
     visitor.actor.need_in(Scope::Admin, app, Missing::App)?;
     let new = new_key(&form);
-    match console
-        .engine
-        .app(&visitor.actor, Scope::Admin, app)
-        .await?
-        .create_identity_key(&new)
-        .await
-    {
+    let opened = console.engine.app(&visitor.actor, Scope::Admin, app).await?;
+    match faults_of(opened.create_identity_key(&new).await)? {
         Ok((row, Some(secret))) => {
             let page =
                 IdentityPage { secret: Some((row.kid, secret.0)), ..IdentityPage::default() };
@@ -88,11 +84,10 @@ pub(super) async fn create(
         Ok((_, None)) => {
             Ok(reply::see_other(&format!("/console/apps/{app}/settings/identity?done=created")))
         }
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let page = IdentityPage { key_faults: faults, typed: form, ..IdentityPage::default() };
             Ok(render(&console, &visitor, app, Kind::Unfinished, None, page).await?)
         }
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Images of an app: what is stored, and where it is used. One that is in use cannot be deleted; the
-//! page that asks says where it is.
+//! Images of an app: what is stored, and where it is used. One that is in use cannot be deleted;
+//! the page that asks says where it is.
 
 use std::sync::Arc;
 

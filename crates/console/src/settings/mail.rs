@@ -13,7 +13,7 @@ use super::super::Console;
 use super::super::parts::field::Field;
 use super::super::parts::{counted, time};
 use super::super::reply::{self, Kind, Refused, Reply};
-use super::super::request::{Fields, Form, Query};
+use super::super::request::{Fields, Form, Query, faults_of};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::{error_of, instance_page};
@@ -43,16 +43,13 @@ pub(super) async fn test(
     Form(form): Form,
 ) -> Reply {
     let address = form.get("address").unwrap_or_default().trim().to_owned();
-    let (kind, page) = match console.engine.instance(&visitor.actor)?.send_test_mail(&address).await
-    {
+    let sent = console.engine.instance(&visitor.actor)?.send_test_mail(&address).await;
+    let (kind, page) = match faults_of(sent)? {
         Ok(sent) => {
             let tested = Some((address, sent.err()));
             (Kind::Shown, MailPage { tested, typed: form, ..MailPage::default() })
         }
-        Err(AdminError::Invalid(faults)) => {
-            (Kind::Unfinished, MailPage { faults, typed: form, ..MailPage::default() })
-        }
-        Err(error) => return Err(error.into()),
+        Err(faults) => (Kind::Unfinished, MailPage { faults, typed: form, ..MailPage::default() }),
     };
     Ok(render(&console, &visitor, kind, None, page).await?)
 }
@@ -85,7 +82,7 @@ async fn render(
             @if console.engine.sends_mail() { (test_form(visitor, &page)) }
             @else {
                 p { "No mail server is set up, so Sluice sends no e-mail. Everything else works: links can be copied and passed on." }
-                p.muted { "To send invitations, password links and notices, start the server with " code { "--smtp-url" } ", " code { "--mail-from" } " and " code { "--public-url" } "." }
+                p.muted { "To send invitations, password links and notifications, start the server with " code { "--smtp-url" } ", " code { "--mail-from" } " and " code { "--public-url" } "." }
             }
         }
     };
@@ -100,20 +97,20 @@ fn held(state: &OutboundState) -> Markup {
     };
     html! {
         section.card aria-labelledby="held" {
-            h2 id="held" { "E-mails and webhooks are held" }
+            h2 id="held" { "E-mails and webhooks are on hold" }
             p { (counted(state.mails, "e-mail")) " due, " (deliveries) " waiting." }
             @for sink in &state.sinks {
                 @match sink.waiting_since {
-                    Some(since) => p { "Events for " code { (sink.name) } " wait since " (time(since)) "." },
-                    None => p { "No event waits for " code { (sink.name) } "." },
+                    Some(since) => p { "Events for " code { (sink.name) } " have been waiting since " (time(since)) "." },
+                    None => p { "No events are waiting for " code { (sink.name) } "." },
                 }
             }
             @match state.held_at {
                 Some(at) => {
-                    p { "This database was restored or moved " (time(at)) ". The original may have sent what waits, or may still run. Nothing is sent until you decide." }
+                    p { "This database was restored or moved " (time(at)) ". The original server may have sent the pending items already, or may still be running. Nothing is sent until you decide." }
                     div.buttons {
-                        (resume_form("drop", "Drop what waits", "Drop the e-mails, deliveries and events from before the hold, and send only what was made since then?"))
-                        (resume_form("send", "Send what waits", "Send the e-mails, deliveries and events that wait? People may get them twice if the original has sent them."))
+                        (resume_form("drop", "Discard pending", "Discard the e-mails, deliveries and events from before the hold, and send only those created since then?"))
+                        (resume_form("send", "Send pending", "Send the pending e-mails, deliveries and events? People may get them twice if the original server has already sent them."))
                     }
                 }
                 None => p { "This server was started with " code { "--hold-outbound" } ". Start it without that to send." },
@@ -148,7 +145,7 @@ fn test_form(visitor: &Visitor, page: &MailPage) -> Markup {
         p { "Send a test e-mail to see whether the mail server accepts it." }
         @match &page.tested {
             Some((to, None)) => div.note.good role="status" {
-                p { "The mail server accepted the e-mail to " strong { (to) } ". Look into the inbox, and into spam." }
+                p { "The mail server accepted the e-mail to " strong { (to) } ". Check the inbox and the spam folder." }
             },
             Some((to, Some(reason))) => div.errors role="alert" tabindex="-1" {
                 p { "The e-mail to " strong { (to) } " was not sent: " (reason) "." }

@@ -16,7 +16,7 @@ use super::super::Console;
 use super::super::parts;
 use super::super::parts::field::{Field, select};
 use super::super::reply::{self, Kind, Reply};
-use super::super::request::{Fields, Form, PathParam, Query, language};
+use super::super::request::{Fields, Form, PathParam, Query, faults_of, language};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::roles::{self, role_label, role_of};
@@ -66,18 +66,17 @@ pub(super) async fn add(
         }
         false => opened.add_member(&new).await.map(|(_, link)| (false, link)),
     };
-    match added {
+    match faults_of(added)? {
         Ok((true, None)) => Ok(reply::see_other(&address(app, "link-mailed"))),
         Ok((_, None)) => Ok(reply::see_other(&address(app, "added"))),
         Ok((_, link)) => {
             let page = PeoplePage { link, ..PeoplePage::default() };
             Ok(render(&console, &visitor, app, Kind::Shown, None, page).await?)
         }
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let page = PeoplePage { faults, typed: form, ..PeoplePage::default() };
             Ok(render(&console, &visitor, app, Kind::Unfinished, None, page).await?)
         }
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -15,7 +15,7 @@ use super::super::confirm;
 use super::super::parts;
 use super::super::parts::field::Field;
 use super::super::reply::{self, Kind, Refused, Reply};
-use super::super::request::Form;
+use super::super::request::{Form, faults_of};
 use super::super::session::Visitor;
 use super::super::share::code::drawing;
 use super::super::sidebar::Sidebar;
@@ -42,15 +42,15 @@ pub(super) async fn turn_on(
 ) -> Reply {
     let user = user_of(&visitor)?;
     let (secret, code) = (form.raw("secret"), form.raw("code"));
-    match console.engine.accounts().turn_on_second_factor(&visitor.actor, user, secret, code).await
-    {
+    let accounts = console.engine.accounts();
+    let codes = accounts.turn_on_second_factor(&visitor.actor, user, secret, code).await;
+    match faults_of(codes)? {
         Ok(codes) => Ok(render(&console, &visitor, Kind::Shown, recovery(&codes)).await?),
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let email = &visitor.email;
             let same = Enrolment::again(secret, email).unwrap_or_else(|| Enrolment::new(email));
             Ok(render(&console, &visitor, Kind::Unfinished, enrolling(&same, &faults)).await?)
         }
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -4,9 +4,12 @@ use serde_json::Value;
 use sluice_engine::AuditAction as Action;
 use sluice_engine::rows::AuditRow;
 
-/// What was done, without the actor.
+/// How a flow is called whose name is unknown.
+pub(super) const UNKNOWN_FLOW: &str = "a flow";
+
+/// What was done, without the actor. `flow` is how the flow is called that the entry is about.
 #[expect(clippy::too_many_lines, reason = "a list of every action")]
-pub(super) fn sentence(row: &AuditRow) -> String {
+pub(super) fn sentence(row: &AuditRow, flow: &str) -> String {
     let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
     let text = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
     let count = |name: &str| detail[name].as_u64().unwrap_or_default();
@@ -22,20 +25,23 @@ pub(super) fn sentence(row: &AuditRow) -> String {
         Action::KeyRevoked => "revoked an API key".to_owned(),
         Action::IdentityKeyCreated => "created a key for identity tokens".to_owned(),
         Action::IdentityKeyRevoked => "revoked a key for identity tokens".to_owned(),
-        Action::FlowCreated => format!("created the flow {}", quoted("name")),
-        Action::FlowUpdated => format!("changed a flow’s {}", names(&detail)),
-        Action::FlowArchived => "archived a flow".to_owned(),
-        Action::FlowUnarchived => "restored an archived flow".to_owned(),
-        Action::FlowPublished => format!("published version {} of a flow", count("number")),
-        Action::FlowRepublished => {
-            format!("republished an earlier version as version {}", count("number"))
+        Action::FlowCreated if flow == UNKNOWN_FLOW => {
+            format!("created the flow {}", quoted("name"))
         }
-        Action::FlowVersionRetired => format!("retired version {} of a flow", count("number")),
-        Action::DraftSaved => "edited a draft".to_owned(),
-        Action::ResponseDeleted => "deleted a response".to_owned(),
-        Action::TestResponsesDeleted => "deleted all test responses of a flow".to_owned(),
-        Action::TestLinksRevoked => "revoked the test links of a flow".to_owned(),
-        Action::ResponsesExported => "exported responses".to_owned(),
+        Action::FlowCreated => format!("created the flow {flow}"),
+        Action::FlowUpdated => format!("changed settings of {flow}: {}", names(&detail)),
+        Action::FlowArchived => format!("archived {flow}"),
+        Action::FlowUnarchived => format!("restored {flow} from the archive"),
+        Action::FlowPublished => format!("published version {} of {flow}", count("number")),
+        Action::FlowRepublished => {
+            format!("republished an earlier version of {flow} as version {}", count("number"))
+        }
+        Action::FlowVersionRetired => format!("retired version {} of {flow}", count("number")),
+        Action::DraftSaved => format!("edited the draft of {flow}"),
+        Action::ResponseDeleted => format!("deleted a response to {flow}"),
+        Action::TestResponsesDeleted => format!("deleted all test responses to {flow}"),
+        Action::TestLinksRevoked => format!("revoked the test links of {flow}"),
+        Action::ResponsesExported => format!("exported the responses to {flow}"),
         Action::RespondentExported => "exported the data of a respondent".to_owned(),
         Action::RespondentErased => format!("erased a respondent{}", answers(&text("answers"))),
         Action::InviteeExported => "exported the data of an invited person".to_owned(),
@@ -43,11 +49,13 @@ pub(super) fn sentence(row: &AuditRow) -> String {
             format!("erased an invited person{}", answers(&text("answers")))
         }
         Action::InvitationsCreated => match count("count") {
-            1 => "invited 1 person".to_owned(),
-            many => format!("invited {many} people"),
+            1 => format!("invited 1 person to {flow}"),
+            many => format!("invited {many} people to {flow}"),
         },
-        Action::InvitationsExported => "exported invitations with their links".to_owned(),
-        Action::InvitationRevoked => "revoked an invitation".to_owned(),
+        Action::InvitationsExported => {
+            format!("exported the invitations to {flow} with their links")
+        }
+        Action::InvitationRevoked => format!("revoked an invitation to {flow}"),
         Action::ReportCreated => format!("shared the report {}", quoted("title")),
         Action::ReportUpdated => format!("changed the report {}", quoted("title")),
         Action::ReportLinkReplaced => {
@@ -176,8 +184,10 @@ mod tests {
             (
                 "flow.updated",
                 r#"{"closeAfter":3,"liveWindow":{},"quotaChanges":[]}"#,
-                "changed a flow’s response limit, live window, quotas",
+                "changed settings of “Lunch”: response limit, live window, quotas",
             ),
+            ("flow.published", r#"{"number":2}"#, "published version 2 of “Lunch”"),
+            ("flow.created", r#"{"name":"Untitled"}"#, "created the flow “Lunch”"),
             ("session.started", r#"{"by":"token"}"#, "signed in with an admin token"),
             ("something.new_here", "{}", "something new here"),
         ] {
@@ -189,7 +199,7 @@ mod tests {
                 subject: "y".into(),
                 detail: detail.into(),
             };
-            assert_eq!(sentence(&row), expected);
+            assert_eq!(sentence(&row, "“Lunch”"), expected);
         }
     }
 }

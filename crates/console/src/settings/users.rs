@@ -16,7 +16,7 @@ use super::super::Console;
 use super::super::parts::field::{Field, select};
 use super::super::parts::{self, ago};
 use super::super::reply::{self, Kind, Reply};
-use super::super::request::{Fields, Form, PathParam, Query, language};
+use super::super::request::{Fields, Form, PathParam, Query, faults_of, language};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
 use super::people::password_link;
@@ -142,13 +142,12 @@ pub(super) async fn rename(
 ) -> Reply {
     let name = Some(form.get("name").unwrap_or_default().to_owned());
     let patch = UserPatch { name, ..UserPatch::default() };
-    match console.engine.instance(&visitor.actor)?.update_user(id, &patch).await {
+    match faults_of(console.engine.instance(&visitor.actor)?.update_user(id, &patch).await)? {
         Ok(_) => Ok(saved(id)),
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let user = console.engine.instance(&visitor.actor)?.get_user(id).await?;
             Ok(UserPage { faults, ..UserPage::default() }.render(&console, &visitor, user).await?)
         }
-        Err(error) => Err(error.into()),
     }
 }
 

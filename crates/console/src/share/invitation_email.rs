@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::AdminError;
 use sluice_engine::mail::MailStatus;
 use sluice_engine::rows::{MailEnd, Scope};
 use sluice_flow::definition::Fault;
@@ -16,7 +15,7 @@ use crate::Console;
 use crate::parts::field::{Field, select};
 use crate::parts::{day, errors};
 use crate::reply::{self, Reply};
-use crate::request::{Fields, Form, PathParam};
+use crate::request::{Fields, Form, PathParam, faults_of};
 use crate::session::Visitor;
 
 /// The languages of what surrounds the text; the first is that of the flow.
@@ -117,22 +116,21 @@ pub(super) async fn save(
         reminders: number("reminders"),
         reminder_days: number("reminder-days"),
     };
-    match opened.set_invitation_email(&email).await {
+    match faults_of(opened.set_invitation_email(&email).await)? {
         Ok(()) => {
             Ok(reply::see_other(&format!("/console/flows/{flow}/share?done=saved#invitations")))
         }
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let email = EmailForm { typed: Some(email), faults };
             let typed = TypedForms { email, ..TypedForms::default() };
             page(&console, &visitor, flow, &Fields::default(), typed).await
         }
-        Err(error) => Err(error.into()),
     }
 }
 
 /// What became of the e-mail of an invitation.
 pub(super) fn status(mail: Option<&MailStatus>) -> Markup {
-    let Some(mail) = mail else { return html! { span.muted { "–" } } };
+    let Some(mail) = mail else { return html! { span.muted { "Not sent" } } };
     let sent = html! {
         @if let Some(at) = mail.sent_at {
             @if mail.sent > 1 { "Sent " (mail.sent) " times, last " (day(at)) } @else { "Sent " (day(at)) }

@@ -20,7 +20,7 @@ use crate::Console;
 use crate::parts::field::Field;
 use crate::parts::{day, errors, number};
 use crate::reply::{self, Reply};
-use crate::request::{Fields, Form, PathParam};
+use crate::request::{Fields, Form, PathParam, faults_of};
 use crate::session::Visitor;
 
 /// Invitations per page.
@@ -31,7 +31,8 @@ const PAGE: usize = 25;
 pub(super) struct InvitationForm<'t> {
     pub(super) people: &'t str,
     pub(super) until: &'t str,
-    pub(super) by_mail: bool,
+    /// Whether to send the links; none before the form was sent.
+    pub(super) by_mail: Option<bool>,
     pub(super) faults: Vec<Fault>,
 }
 
@@ -129,10 +130,13 @@ impl Invitations {
     fn table(&self, flow: FlowId, permissions: InvitationPermissions) -> Markup {
         let state =
             self.state.map(|state| format!("state={}&", state_name(state))).unwrap_or_default();
-        let shows_mail = self.items.iter().any(|it| it.mail.is_some());
+        let shows_mail = permissions.send || self.items.iter().any(|it| it.mail.is_some());
+        let is_unsent = |it: &Invitation| it.mail.is_none() && is_open(it.state);
+        let unsent = shows_mail && permissions.write && self.items.iter().any(is_unsent);
         html! {
             @if self.items.is_empty() { p.muted { "No invitations in this state." } }
             @else {
+                @if unsent { p.note { "Links marked “Not sent” were created without an e-mail. Copy or download them and send them yourself." } }
                 div.scroll tabindex="0" role="group" aria-label="Invitations" {
                     table.table.stacks {
                         thead { tr { th scope="col" { "Person" } th scope="col" { "State" } th scope="col" { "Created" } @if shows_mail { th scope="col" { "E-mail" } } th scope="col" { "Link" } } }
@@ -156,7 +160,7 @@ fn row(
 ) -> Markup {
     let Invitation { row, state, link, mail } = invitation;
     let (id, name) = (row.assignment_id, who(&row.invitee).unwrap_or_default());
-    let is_open = matches!(state, InvitationState::Sent | InvitationState::Opened);
+    let is_open = is_open(*state);
     html! {
         tr {
             td data-label="Person" {
@@ -184,6 +188,11 @@ fn row(
             }
         }
     }
+}
+
+/// Whether the link of an invitation works.
+fn is_open(state: InvitationState) -> bool {
+    matches!(state, InvitationState::Sent | InvitationState::Opened)
 }
 
 fn form(flow: FlowId, open: bool, sends: bool, typed: &InvitationForm<'_>) -> Markup {
@@ -219,7 +228,8 @@ fn form(flow: FlowId, open: bool, sends: bool, typed: &InvitationForm<'_>) -> Ma
                 }
                 (until.draw())
                 @if sends {
-                    label.check { input type="checkbox" name="mail" value="yes" checked[typed.by_mail]; span { "Send each of them their link by e-mail" } }
+                    label.check { input type="checkbox" name="mail" value="yes" checked[typed.by_mail.unwrap_or(true)]; span { "Send each of them their link by e-mail" } }
+                    p.hint { "Without it, the links are only created: nobody is notified until you send them yourself." }
                 }
                 label.check { input type="checkbox" name="again" value="yes"; span { "Also invite people who already have an open invitation" } }
                 div.buttons { button.button.primary type="submit" { "Create invitations" } }
@@ -250,7 +260,7 @@ pub(super) async fn invite(
         }
         Err(faults) => Err(AdminError::Invalid(faults)),
     };
-    match made {
+    match faults_of(made)? {
         Ok((made, left_out)) => {
             let word = match (made, left_out) {
                 (0, _) => "invited-already".to_owned(),
@@ -260,17 +270,16 @@ pub(super) async fn invite(
             };
             Ok(reply::see_other(&format!("/console/flows/{flow}/share?done={word}#invitations")))
         }
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let typed = InvitationForm {
                 people,
                 until,
-                by_mail,
+                by_mail: Some(by_mail),
                 faults: faults.into_iter().map(by_line).collect(),
             };
             let typed = TypedForms { invitations: typed, ..TypedForms::default() };
             page(&console, &visitor, flow, &Fields::default(), typed).await
         }
-        Err(error) => Err(error.into()),
     }
 }
 

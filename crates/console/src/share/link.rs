@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sluice_engine::rows::{AppRow, IdentityVerification, Scope};
 use sluice_engine::{AdminError, HostedFlow, Missing};
 use sluice_flow::id::FlowId;
 
 use super::code;
 use crate::Console;
+use crate::addresses::encoded;
 use crate::parts;
 use crate::parts::field::select;
 use crate::reply::{self, Reply};
 use crate::request::{Fields, PathParam, Query};
 use crate::session::Visitor;
 
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// The number of tags in the form.
 const TAGS: usize = 3;
 
@@ -109,7 +108,6 @@ impl HostedLink {
     fn address_at(&self, path: &str, first: &[(&str, &str)]) -> String {
         let mut pairs: Vec<String> =
             first.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
         pairs
             .extend(self.locale.iter().map(|locale| format!("context.locale={}", encoded(locale))));
         pairs.extend(
@@ -195,7 +193,6 @@ impl HostedLink {
 
     /// The parameters of the form, for the QR code file.
     fn own_query(&self) -> String {
-        let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
         let locale = self.locale.iter().map(|locale| format!("locale={}", encoded(locale)));
         let tags = self.tags.iter().enumerate().map(|(at, (name, value))| {
             format!("name{0}={1}&value{0}={2}", at + 1, encoded(name), encoded(value))

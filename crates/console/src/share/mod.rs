@@ -1,5 +1,5 @@
-//! Sharing a flow: its link with a QR code, the embed snippet, the three API calls with real ids,
-//! and invitations.
+//! Sharing a flow: its link with a QR code, the embed snippet, invitations, and the three API calls
+//! with real ids.
 
 mod calls;
 pub(super) mod code;
@@ -106,10 +106,10 @@ async fn page(
             @let link = HostedLink::new(base, hosted, short_path.as_deref(), query);
             (link.card(&path_form))
             (link.embed_card(&app.row))
-            (calls::card(base, &app, hosted))
         }
         (tested)
         (invitations.card(flow, permissions, hosted.is_some(), &typed.invitations, &email))
+        @if let Some(hosted) = &hosted { (calls::card(base, &app, hosted)) }
     };
     let title = format!("Share · {}", state.flow.name);
     let frame = Frame::new(visitor, &sidebar, NavItem::Flow(&state, Tab::Share), &title);

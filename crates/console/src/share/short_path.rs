@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use sluice_engine::AdminError;
 use sluice_engine::rows::Scope;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
@@ -14,7 +13,7 @@ use crate::Console;
 use crate::parts::errors;
 use crate::parts::field::Field;
 use crate::reply::{self, Reply};
-use crate::request::{Fields, Form, PathParam};
+use crate::request::{Fields, Form, PathParam, faults_of};
 use crate::session::Visitor;
 
 /// The path that was typed, shown again after an error.
@@ -68,16 +67,15 @@ pub(super) async fn change(
     let opened = console.engine.flow(&visitor.actor, Scope::Write, flow).await?;
     let path = form.raw("path").trim();
     let wanted = (!path.is_empty() && !form.has("remove")).then_some(path);
-    match opened.set_short_path(wanted).await {
+    match faults_of(opened.set_short_path(wanted).await)? {
         Ok(path) => {
             let done = if path.is_some() { "path-saved" } else { "path-removed" };
             Ok(reply::see_other(&format!("/console/flows/{flow}/share?done={done}#link-title")))
         }
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let short_path = ShortPathForm { path, faults };
             let typed = TypedForms { short_path, ..TypedForms::default() };
             page(&console, &visitor, flow, &Fields::default(), typed).await
         }
-        Err(error) => Err(error.into()),
     }
 }

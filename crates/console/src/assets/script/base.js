@@ -48,6 +48,18 @@ if (menu && matchMedia("(min-width: 56.01rem)").matches) menu.open = true;
 // On a narrow screen the current tab may be outside the visible part of the row.
 const tab = document.querySelector(".tabs [aria-current]");
 if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - tab.parentElement.clientWidth + tab.offsetWidth;
+/** Marks the edges of a row of tabs beyond which there are more. */
+function markEdges(tabs) {
+  const [first, last, box] = [tabs.firstElementChild, tabs.lastElementChild, tabs].map((each) => each.getBoundingClientRect());
+  const edges = [Math.min(first.left, last.left) < box.left - 1 && "left", Math.max(first.right, last.right) > box.right + 1 && "right"];
+  tabs.dataset.more = edges.filter(Boolean).join(" ");
+}
+
+for (const tabs of document.querySelectorAll(".tabs")) {
+  if (!tabs.firstElementChild) continue;
+  tabs.addEventListener("scroll", () => markEdges(tabs), { passive: true });
+  new ResizeObserver(() => markEdges(tabs)).observe(tabs);
+}
 localTimes(document);
 for (const zone of document.querySelectorAll("[data-zone]")) {
   zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;

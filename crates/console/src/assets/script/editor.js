@@ -53,16 +53,24 @@ function start(root) {
     place: document.getElementById("bar"), saving, faults, history, draft, schedule, sections,
     published: root.dataset.published ? JSON.parse(root.dataset.published) : null,
   });
+  // The review before publishing links to fields, by their pointers.
+  const linked = () => (location.hash.startsWith("#/") ? decodeURIComponent(location.hash.slice(1)) : null);
+  const wanted = linked();
   sections.start();
   root.dataset.ready = "";
   faults.set(JSON.parse(root.dataset.faults));
+  if (wanted) {
+    faults.insist();
+    faults.goTo(wanted);
+  }
+  addEventListener("hashchange", () => linked() && faults.goTo(linked()));
 }
 
 /** Shows the section of the editor that contains a pointer. */
 function goTo(path, draft, sections) {
   const [first, second] = path;
   sections.pane("write");
-  if (first === "sections") {
+  if (first === "sections" || (first === "questions" && draft.isShapely && second === undefined)) {
     sections.show("questions");
   } else if (first === "questions" && second !== undefined) {
     sections.show("questions");

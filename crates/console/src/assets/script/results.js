@@ -54,6 +54,11 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// The index closes after a choice; where it is always visible, that changes nothing.
+document.querySelector(".index")?.addEventListener("click", (event) => {
+  if (event.target.closest("a")) event.target.closest("details").open = false;
+});
+
 // Open all tables for printing, and close them afterwards.
 let opened = [];
 addEventListener("beforeprint", () => {

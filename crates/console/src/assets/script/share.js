@@ -11,8 +11,19 @@ if (people && file) {
     const [chosen] = file.files;
     if (!chosen) return;
     people.value = await chosen.text();
+    people.dispatchEvent(new Event("input"));
     document.getElementById("announcer").textContent = `${chosen.name} was loaded. Submit the form to create the invitations.`;
     people.focus();
+  });
+}
+
+// User IDs alone have no address to send to.
+const byMail = document.querySelector("input[name=mail]");
+if (people && byMail) {
+  let isDecided = false;
+  byMail.addEventListener("change", () => (isDecided = true));
+  people.addEventListener("input", () => {
+    if (!isDecided) byMail.checked = people.value.trim() === "" || people.value.includes("@");
   });
 }
 

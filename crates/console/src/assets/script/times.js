@@ -27,7 +27,9 @@ function show(element) {
   const at = new Date(element.dateTime);
   if (Number.isNaN(at.getTime())) return;
   const ago = "ago" in element.dataset ? agoText(at.getTime(), Date.now()) : null;
-  element.textContent = ago ?? ("ago" in element.dataset || element.dataset.only === "day" ? day : full).format(at);
+  const format = "ago" in element.dataset || element.dataset.only === "day" ? day : full;
+  // British English shortens September differently from all other dates in the console.
+  element.textContent = ago ?? format.format(at).replace(/\bSept\b/, "Sep");
   element.title = zoned.format(at);
   element.dataset.local = "";
 }

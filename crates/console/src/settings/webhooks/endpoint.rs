@@ -137,7 +137,7 @@ fn warning(endpoint: &Endpoint) -> Markup {
                     _ => "Disabled",
                 }
                 @if let Some(at) = endpoint.disabled_at { ", " (time(at)) }
-                ". Enable it below when the receiver works: it continues where it ended."
+                ". Enable it below when the receiver works: it continues where it left off."
             },
         }
     }

@@ -15,7 +15,7 @@ use super::super::super::Console;
 use super::super::super::parts;
 use super::super::super::parts::field::Field;
 use super::super::super::reply::{self, Kind, Reply};
-use super::super::super::request::{Fields, Form, PathParam};
+use super::super::super::request::{Fields, Form, PathParam, faults_of};
 use super::super::super::session::Visitor;
 use super::super::super::sidebar::Sidebar;
 use super::super::{app_page, error_of};
@@ -119,16 +119,15 @@ pub(super) async fn create(
         true => create_typed(&handle, &typed).await,
         false => Err(AdminError::Invalid(typed.faults.clone())),
     };
-    match made {
+    match faults_of(made)? {
         Ok((endpoint, secret)) => {
             let shown = Shown { secret: Some(secret), ..Shown::default() };
             endpoint::page(&visitor, &handle, &sidebar, endpoint.endpoint_id, shown).await
         }
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let content = page(app, None, &typed.with(faults), &sidebar);
             Ok(app_page(&visitor, &sidebar, TAB, Kind::Unfinished, None, content))
         }
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -178,13 +177,12 @@ pub(super) async fn save(
         true => handle.change_endpoint(endpoint, &patch).await,
         false => Err(AdminError::Invalid(typed.faults.clone())),
     };
-    match saved {
+    match faults_of(saved)? {
         Ok(_) => Ok(reply::see_other(&format!("{}?done=saved", address(app, endpoint)))),
-        Err(AdminError::Invalid(faults)) => {
+        Err(faults) => {
             let content = page(app, Some(endpoint), &typed.with(faults), &sidebar);
             Ok(app_page(&visitor, &sidebar, TAB, Kind::Unfinished, None, content))
         }
-        Err(error) => Err(error.into()),
     }
 }
 

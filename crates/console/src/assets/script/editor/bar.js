@@ -65,7 +65,10 @@ export class Bar {
   async publish(event) {
     event.preventDefault();
     if (!(await this.flush())) return;
-    if (this.faults.all.length > 0) return this.faults.goTo(this.faults.all[0].pointer);
+    if (this.faults.all.length > 0) {
+      this.faults.insist();
+      return this.faults.goTo(this.faults.all[0].pointer);
+    }
     await openPage(this.publishLink.href);
   }
 

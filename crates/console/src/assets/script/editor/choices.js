@@ -8,9 +8,6 @@ import { draggable } from "./dragging.js";
 import { idFrom, isMadeUp } from "./ids.js";
 import { imageEditor } from "./images.js";
 
-/** Default options of a new question that were not reworded. */
-const isNewborn = ({ label }) => ["First", "Second"].includes(label);
-
 export function choicesEditor(draft, at, { name: list, label: title, score, fixed, image }, context) {
   const place = el("fieldset", { className: "choicelist", data: { pointer: pointer(["questions", at, list]), list }, tabIndex: -1 });
   const choices = () => (Array.isArray(draft.questions[at][list]) ? draft.questions[at][list] : (draft.questions[at][list] = []));
@@ -33,7 +30,7 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
   function row(choice, place) {
     const path = ["questions", at, list, place];
     const label = el("input", {
-      className: "input", value: choice?.label ?? "", aria: { label: `${title}: ${place + 1}` }, data: { pointer: pointer([...path, "label"]) },
+      className: "input", value: choice?.label ?? "", placeholder: `${word[0].toUpperCase()}${word.slice(1)} ${place + 1}`, aria: { label: `${title}: ${place + 1}` }, data: { pointer: pointer([...path, "label"]) },
       oninput: () => { choice.label = label.value; draft.changed(false, { key: pointer([...path, "label"]) }) },
       onpaste: (event) => paste(event, place),
       onchange: settle,
@@ -79,9 +76,12 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
       return { id, label };
     });
     choices().splice(index + 1, 0, ...more);
+    // A pasted list replaces the empty choices of a new question.
+    draft.questions[at][list] = choices().filter((choice) => choice?.label || !isMadeUp(choice?.id));
     changed();
     settle();
-    place.querySelector(`[data-pointer="${pointer(["questions", at, list, index + more.length, "label"])}"]`)?.focus();
+    const last = choices().indexOf(more.at(-1));
+    place.querySelector(`[data-pointer="${pointer(["questions", at, list, last, "label"])}"]`)?.focus();
     announce(`${lines.length} ${list} pasted.`);
   }
 
@@ -89,7 +89,7 @@ export function choicesEditor(draft, at, { name: list, label: title, score, fixe
   function settle() {
     const published = context.published[draft.questions[at].id]?.choices ?? [];
     for (const [index, choice] of choices().entries()) {
-      if (!isMadeUp(choice?.id) || !choice.label || published.includes(choice.id) || isNewborn(choice)) continue;
+      if (!isMadeUp(choice?.id) || !choice.label || published.includes(choice.id)) continue;
       const taken = choices().filter((other) => other !== choice).map((other) => other?.id);
       draft.renameChoice(at, list, index, idFrom(choice.label, [...taken, "other"], { fallback: word }), { follows: true });
       const shown = place.querySelector(`[data-pointer="${pointer(["questions", at, list, index, "id"])}"]`);

@@ -16,6 +16,8 @@ export class Draft extends EventTarget {
     super();
     this.definition = definition;
     this.selected = 0;
+    /** The question that was just added and is being written for the first time. */
+    this.fresh = undefined;
   }
 
   /** The questions, if there is a list of them. */
@@ -58,6 +60,7 @@ export class Draft extends EventTarget {
 
   select(at) {
     this.selected = at;
+    this.fresh = undefined;
     this.dispatchEvent(new CustomEvent("select"));
   }
 
@@ -67,6 +70,7 @@ export class Draft extends EventTarget {
     this.definition.questions.splice(at, 0, question);
     settle(this.definition, at, original);
     this.selected = at;
+    this.fresh = original ? undefined : question;
     this.changed();
     this.dispatchEvent(new CustomEvent("select"));
   }
@@ -115,10 +119,22 @@ export class Draft extends EventTarget {
   }
 
   /** Every condition: of questions, of their jumps, and of endings. */
-  conditions() {
+  conditions(questions = this.questions) {
     const whens = (list) => (Array.isArray(list) ? list.map((each) => each?.when) : []);
-    const own = this.questions.flatMap(({ visibleIf, next }) => [visibleIf, ...whens(next)]);
+    const own = questions.flatMap(({ visibleIf, next }) => [visibleIf, ...whens(next)]);
     return [...own, ...whens(this.definition.endings)];
+  }
+
+  /** How many conditions of other questions and of endings use a question, and how many jumps lead to it. */
+  usesOf(id) {
+    const others = this.questions.filter((question) => question.id !== id);
+    const jumps = others.flatMap(({ next }) => (Array.isArray(next) ? next : [])).filter((jump) => jump?.to === id);
+    const conditions = this.conditions(others).filter((condition) => {
+      let isUsed = false;
+      eachTest(condition, (test) => { isUsed ||= test.question === id });
+      return isUsed;
+    });
+    return { conditions: conditions.length, jumps: jumps.length };
   }
 
   sections() {

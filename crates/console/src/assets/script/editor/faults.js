@@ -1,36 +1,61 @@
 /*
- * The faults that prevent publishing, as reported by the server: a list at the top with links to the fields, and a
- * message next to each field. A fault without a field is shown at the nearest enclosing element.
+ * The faults that prevent publishing, in the words of the server: a list at the top with links to the fields, and a
+ * message next to each field. A fault without a field is shown at the nearest enclosing element. A new flow shows none
+ * until something was written or publishing was tried.
  */
 
 import { el, pathOf, pointer } from "./dom.js";
-import { quoted } from "./words.js";
+
+/** How the server words a text that is not there. */
+const UNWRITTEN = ["is missing", "must not be empty"];
 
 export class Faults extends EventTarget {
   constructor(place, draft, root) {
     super();
-    Object.assign(this, { place, draft, root, all: [] });
+    Object.assign(this, { place, draft, root, all: [], isTried: false });
+    // The author has left a question that was being written.
+    draft.addEventListener("select", () => this.redraw());
   }
 
   set(all) {
     this.all = all;
-    this.draw();
-    this.mark();
-    this.dispatchEvent(new CustomEvent("change"));
+    this.redraw();
   }
 
   /** The number of faults below a path. */
   countIn(path) {
     const start = pointer(path);
-    return this.all.filter((fault) => fault.pointer === start || fault.pointer.startsWith(`${start}/`)).length;
+    return this.shown.filter((fault) => fault.pointer === start || fault.pointer.startsWith(`${start}/`)).length;
+  }
+
+  /** Publishing was tried: an empty flow shows what it needs. */
+  insist() {
+    this.isTried = true;
+    this.redraw();
+  }
+
+  redraw() {
+    this.draw();
+    this.mark();
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+
+  /** The faults to show. What is still empty in a question that is being written for the first time is not shown. */
+  get shown() {
+    if (this.isTried) return this.all;
+    const { questions, definition, fresh, isShapely } = this.draft;
+    if (isShapely && questions.length === 0 && !definition.description) return [];
+    const writing = questions.indexOf(fresh);
+    const isAwaited = ({ pointer: at, problem }) => at.startsWith(`/questions/${writing}/`) && UNWRITTEN.includes(problem);
+    return writing < 0 ? this.all : this.all.filter((fault) => !isAwaited(fault));
   }
 
   draw() {
-    const count = this.all.length;
+    const count = this.shown.length;
     this.place.hidden = count === 0;
     const title = count === 1 ? "One problem needs fixing before you can publish" : `${count} problems need fixing before you can publish`;
-    const items = this.all.map((fault) => el("li", {},
-      el("a", { href: "#", onclick: (event) => { event.preventDefault(); this.goTo(fault.pointer) } }, `${this.where(fault.pointer)}: ${faultMessage(fault)}`)));
+    const items = this.shown.map((fault) => el("li", {},
+      el("a", { href: "#", onclick: (event) => { event.preventDefault(); this.goTo(fault.pointer) } }, `${fault.place}: ${fault.problem}`)));
     const wasOpen = this.place.querySelector("details")?.open ?? true;
     this.place.replaceChildren(el("details", { open: wasOpen }, el("summary", {}, title), el("ul", {}, items)));
   }
@@ -38,7 +63,7 @@ export class Faults extends EventTarget {
   goTo(text) {
     this.dispatchEvent(new CustomEvent("go", { detail: { path: pathOf(text) } }));
     const control = this.controlOf(text);
-    const target = control?.matches("fieldset") ? (control.querySelector("input, select, textarea, button") ?? control) : control;
+    const target = control?.matches("fieldset, section") ? (control.querySelector("input, select, textarea, button") ?? control) : control;
     for (const fold of ancestors(target)) if (fold.matches("details")) fold.open = true;
     target?.focus();
     target?.scrollIntoView({ block: "center" });
@@ -63,37 +88,18 @@ export class Faults extends EventTarget {
       delete old.dataset.faulty;
       old.removeAttribute("aria-invalid");
     }
-    for (const [at, fault] of this.all.entries()) {
+    for (const [at, fault] of this.shown.entries()) {
       const control = this.controlOf(fault.pointer);
       if (!control) continue;
-      const beside = el("p", { className: "error fault", id: `fault-${at}` }, sentence(faultMessage(fault)));
-      if (control.matches("fieldset")) control.append(beside);
+      const beside = el("p", { className: "error fault", id: `fault-${at}` }, sentence(fault.problem));
+      if (control.matches("fieldset, section")) control.append(beside);
       else if (control.type === "checkbox") control.closest("label").after(beside);
       else control.after(beside);
       control.dataset.faulty = "";
-      if (!control.matches("fieldset, td")) control.setAttribute("aria-invalid", "true");
+      if (!control.matches("fieldset, section, td")) control.setAttribute("aria-invalid", "true");
     }
-  }
-
-  /** The location of a fault in the author's terms. */
-  where(text) {
-    const [first, second, ...rest] = pathOf(text);
-    const names = { questions: "Questions", title: "Title", description: "Description", ending: "Ending", endings: "Ending", sections: "Section", welcome: "Welcome screen", defaultLocale: "Language", redirectUrl: "Redirect URL", body: "Text", prompt: "text", label: "label", visibleIf: "condition", next: "jump" };
-    const named = (part) => names[part] ?? part;
-    if (first === "questions" && second !== undefined) {
-      const question = this.draft.questions[second];
-      const about = question?.prompt ? ` ${quoted(question.prompt)}` : "";
-      const part = rest.filter((step) => !/^\d+$/.test(step)).map((step) => (step === "id" ? "ID" : named(step).toLowerCase())).join(", ");
-      const number = rest.find((step) => /^\d+$/.test(step));
-      return `Question ${Number(second) + 1}${about}${part && `, ${part}`}${number === undefined ? "" : ` ${Number(number) + 1}`}`;
-    }
-    if (first === "translations") return `Language ${second ?? ""}${rest.length > 0 ? `, ${rest.join(" ")}` : ""}`;
-    return [first, second, ...rest].filter((part) => part !== undefined).map(named).join(", ") || "Flow";
   }
 }
-
-/** The message of a fault, without JSON field names. */
-const faultMessage = ({ message }) => (/^\w+ is required$/.test(message) ? "is missing" : message.replace(/^must not be empty: /, ""));
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 

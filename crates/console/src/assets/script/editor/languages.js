@@ -6,20 +6,28 @@
 import { announce, button, el, field, pointer, redraw } from "./dom.js";
 import { textsOf } from "./pruning.js";
 
-const COMMON = ["ar", "cs", "da", "de", "en", "es", "fi", "fr", "he", "hi", "it", "ja", "ko", "nl", "no", "pl", "pt-BR", "pt", "ru", "sv", "tr", "uk", "zh-Hans", "zh-Hant"];
+const COMMON = ["ar", "bg", "bn", "cs", "da", "de", "el", "en", "es", "et", "fa", "fi", "fr", "he", "hi", "hr", "hu", "id", "it", "ja", "ko", "lt", "lv", "nl", "no", "pl", "pt-BR", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "th", "tr", "uk", "vi", "zh-Hans", "zh-Hant"];
 
 /** The name of a language, if the browser knows it. */
 export function nameOf(tag) {
   try { return new Intl.DisplayNames(["en"], { type: "language" }).of(tag) ?? tag } catch { return tag }
 }
 
-const suggestions = (id) => el("datalist", { id }, COMMON.map((tag) => el("option", { value: tag }, nameOf(tag))));
+const suggestions = (id) => el("datalist", { id }, COMMON.map((tag) => el("option", { value: nameOf(tag) }, tag)));
+
+/** The tag of a language that was typed as a name or as a tag; as typed if it is neither. */
+function tagOf(text) {
+  const wanted = text.trim();
+  return COMMON.find((tag) => nameOf(tag).toLowerCase() === wanted.toLowerCase()) ?? wanted;
+}
+
+const isTag = (text) => { try { return Intl.getCanonicalLocales(text).length === 1 } catch { return false } };
 
 /** The field for the default language. */
 export function languageField(draft) {
-  const input = el("input", { className: "input", value: draft.definition.defaultLocale ?? "en", autocomplete: "off", oninput: () => draft.set(["defaultLocale"], input.value.trim()) });
+  const input = el("input", { className: "input", value: draft.definition.defaultLocale ?? "en", autocomplete: "off", oninput: () => draft.set(["defaultLocale"], tagOf(input.value)) });
   input.setAttribute("list", "languages-known");
-  return el("div", {}, field("Default language", input, { path: ["defaultLocale"], hint: "A tag such as en, de or pt-BR" }), suggestions("languages-known"));
+  return el("div", {}, field("Default language", input, { path: ["defaultLocale"], hint: "A name such as German, or a tag such as de or pt-BR" }), suggestions("languages-known"));
 }
 
 /** Every text with its path and description. */
@@ -80,9 +88,9 @@ export class Languages {
     const rows = texts.map(({ path, what, original: text }) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, text), this.tags.map((tag) => this.cell(tag, path, what))));
     const table = el("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Translations" } },
       el("table", { className: "table translations" }, el("thead", {}, head), el("tbody", {}, rows)));
-    const input = el("input", { className: "input", id: "new-language", placeholder: "de, fr, pt-BR …", autocomplete: "off" });
+    const input = el("input", { className: "input", id: "new-language", placeholder: "German, French, Japanese …", autocomplete: "off", oninput: () => input.setCustomValidity("") });
     input.setAttribute("list", "languages-new");
-    const add = el("form", { className: "inline", onsubmit: (event) => { event.preventDefault(); this.add(input.value.trim()) } },
+    const add = el("form", { className: "inline", onsubmit: (event) => { event.preventDefault(); this.enter(input) } },
       el("div", { className: "field" }, el("label", { htmlFor: "new-language" }, "Add a language"), input), suggestions("languages-new"),
       el("button", { className: "button" }, "Add"));
     const empty = el("p", { className: "muted" }, "All texts are in one language. Add another language to translate them side by side.");
@@ -111,6 +119,14 @@ export class Languages {
       const done = texts.filter(({ path }) => at(this.draft.definition, ["translations", tag, ...path])).length;
       place.textContent = `${done} of ${texts.length}`;
     }
+  }
+
+  /** Adds the language that was typed, by its name or its tag. */
+  enter(input) {
+    const tag = tagOf(input.value);
+    if (!tag || isTag(tag)) return this.add(tag);
+    input.setCustomValidity(`${tag} is not a known language. Write its tag, such as de or pt-BR.`);
+    input.reportValidity();
   }
 
   add(tag) {

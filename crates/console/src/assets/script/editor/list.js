@@ -29,9 +29,11 @@ export class List {
     }
     const items = draft.questions.map((question, at) => this.item(question, at));
     const list = el("ol", { className: "questions" }, items);
-    const add = el("button", { type: "button", className: "button add", onclick: () => this.context.palette.open(draft.questions.length) }, "+ Add question");
-    const empty = el("p", { className: "muted" }, "No questions yet. Add the first one.");
-    redraw(this.place, items.length > 0 ? list : empty, el("div", { className: "buttons" }, add));
+    const isEmpty = items.length === 0;
+    const add = el("button", { type: "button", className: `button add${isEmpty ? " primary" : ""}`, onclick: () => this.context.palette.open(draft.questions.length) }, "+ Add question");
+    const empty = () => el("section", { className: "empty", data: { pointer: "/questions" }, aria: { label: "No questions yet" } },
+      el("h2", {}, "Write your first question"), el("p", {}, "Choose its type, then write it. The preview shows what respondents see."), add);
+    redraw(this.place, isEmpty ? empty() : [list, el("div", { className: "buttons" }, add)]);
     this.context.faults.mark();
   }
 
@@ -146,8 +148,9 @@ export class List {
   }
 
   remove(question, at) {
+    const uses = usesInWords(this.draft.usesOf(question.id));
     this.draft.remove(at);
-    this.context.undoable(`${quoted(question.prompt || "Untitled question")} was deleted.`);
+    this.context.undoable(`${quoted(question.prompt || "Untitled question")} was deleted.${uses}`);
     const next = this.place.querySelector(`[data-key="open-${Math.min(at, this.draft.questions.length - 1)}"]`);
     (next ?? this.place.querySelector(".add"))?.focus();
   }
@@ -160,4 +163,11 @@ export class List {
     const at = Number(item.dataset.at);
     this.move(at, at + (event.key === "ArrowUp" ? -1 : 1), "open-");
   }
+}
+
+/** What depended on a deleted question, as a sentence. */
+function usesInWords({ conditions, jumps }) {
+  const counted = (count, word) => count > 0 && `${count === 1 ? "one" : count === 2 ? "two" : count} ${word}${count === 1 ? "" : "s"}`;
+  const uses = [counted(conditions, "condition"), counted(jumps, "jump")].filter(Boolean).join(" and ");
+  return uses && ` ${uses[0].toUpperCase()}${uses.slice(1)} used it.`;
 }

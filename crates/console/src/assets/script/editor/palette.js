@@ -7,12 +7,8 @@ import { typeIcon } from "./icons.js";
 import { free } from "./ids.js";
 import { allTypes } from "./types.js";
 
-/** Default values of lists of choices, by field name. */
-const BEGINNINGS = {
-  options: () => [{ id: "option-1", label: "First" }, { id: "option-2", label: "Second" }],
-  rows: () => [{ id: "row-1", label: "First" }, { id: "row-2", label: "Second" }],
-  columns: () => [{ id: "column-1", label: "Bad" }, { id: "column-2", label: "Fair" }, { id: "column-3", label: "Good" }],
-};
+/** The number of empty choices that a new list starts with, if it is not two. */
+const CHOICES_AT_FIRST = { columns: 3 };
 
 export class Palette {
   constructor(draft) {
@@ -41,10 +37,8 @@ export class Palette {
   }
 }
 
-const beginningOf = (name) => {
-  const word = name.replace(/s$/, "");
-  return BEGINNINGS[name]?.() ?? [{ id: `${word}-1`, label: "First" }, { id: `${word}-2`, label: "Second" }];
-};
+/** Empty choices: what the author does not write is never published. */
+const beginningOf = (name) => Array.from({ length: CHOICES_AT_FIRST[name] ?? 2 }, (_, at) => ({ id: `${name.replace(/s$/, "")}-${at + 1}`, label: "" }));
 
 export function newQuestion(type, questions) {
   const question = { id: free("question", questions.map(({ id }) => id)), type: type.name, prompt: "" };

@@ -8,6 +8,9 @@ import { nameOf } from "./languages.js";
 
 /** The width of the desktop that is shown. */
 const DESKTOP_PX = 1280;
+const REMEMBERED = "sluice-preview-width";
+
+const remembered = () => { try { return localStorage.getItem(REMEMBERED) } catch { return null } };
 
 export class Preview {
   constructor(place, draft, saving, sections) {
@@ -18,7 +21,7 @@ export class Preview {
     this.base = this.alone.getAttribute("href");
     this.frame.addEventListener("load", () => { this.isReady = true; if (this.pending) this.refresh(this.pending) });
     this.languages.addEventListener("change", () => this.refresh({}));
-    for (const choice of place.querySelectorAll("button[data-width]")) choice.addEventListener("click", () => this.widen(choice));
+    for (const choice of place.querySelectorAll("button[data-width]")) choice.addEventListener("click", () => this.choose(choice));
     // Use the theme of the surrounding page.
     new MutationObserver(() => this.frame.contentWindow.location.replace(this.address())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     draft.addEventListener("select", () => { this.target = {}; this.refresh({}) });
@@ -26,8 +29,9 @@ export class Preview {
     sections.root.addEventListener("focusin", ({ target }) => this.follow(target.closest("[data-pointer]")?.dataset.pointer));
     sections.addEventListener("shown", ({ detail }) => ["texts", "languages"].includes(detail.name) || this.show({}));
     this.stage = place.querySelector(".stage");
-    // A scaled-down desktop is not readable on a phone.
-    if (matchMedia("(max-width: 40rem)").matches) this.widen(place.querySelector("button[data-width=phone]"));
+    // A phone is readable in its real size. A desktop is scaled down, so it is shown only if the author chose it.
+    const isNarrow = matchMedia("(max-width: 40rem)").matches;
+    this.widen(place.querySelector(`button[data-width=${!isNarrow && remembered() === "desktop" ? "desktop" : "phone"}]`));
     new ResizeObserver(() => this.fit()).observe(this.stage);
     this.offerLanguages();
     this.frame.src = this.address();
@@ -92,6 +96,12 @@ export class Preview {
     const chosen = tags.includes(this.languages.value) ? this.languages.value : defaultLocale;
     this.languages.replaceChildren(...tags.map((tag) => el("option", { value: tag, selected: tag === chosen }, nameOf(tag))));
     this.languages.closest(".field").hidden = tags.length < 2;
+  }
+
+  /** The author's choice applies to the next flow too. */
+  choose(choice) {
+    try { localStorage.setItem(REMEMBERED, choice.dataset.width) } catch { /* not allowed */ }
+    this.widen(choice);
   }
 
   widen(choice) {

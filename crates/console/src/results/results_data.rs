@@ -20,12 +20,12 @@ use crate::parts::number;
 
 /// The data of a query, or the progress of computing it.
 pub(super) enum Reading {
-    Ready(Box<Report>),
+    Ready(Box<ResultsData>),
     Computing(ReadProgress),
 }
 
 /// The data of a query.
-pub(super) struct Report {
+pub(super) struct ResultsData {
     pub(super) query: ResultsQuery,
     pub(super) history: QuestionHistory,
     pub(super) reader: Reader,
@@ -50,7 +50,7 @@ pub(super) struct Question<'r> {
     pub(super) summary: &'r QuestionSummary,
 }
 
-impl Report {
+impl ResultsData {
     pub(super) async fn read(
         flow: &FlowHandle,
         now: Timestamp,
@@ -107,7 +107,7 @@ impl Report {
                 && flow.responses_by_version().await?.values().any(|it| *it > 0);
         let days = shown_days(&query, &summary, now.day());
         let sent = SentForm::default();
-        let report = Self {
+        let data = Self {
             query,
             history,
             reader,
@@ -120,7 +120,7 @@ impl Report {
             texts,
             has_anything,
         };
-        Ok(Reading::Ready(Box::new(report)))
+        Ok(Reading::Ready(Box::new(data)))
     }
 
     pub(super) fn today(&self) -> Day {

@@ -1,6 +1,6 @@
 //! The messages after an action, shown as toasts: by the name in the address, some with a button
-//! that undoes the action. No other text is ever shown, and only what this browser has just done can
-//! be undone: a link that someone made up shows a message at most.
+//! that undoes the action. No other text is ever shown, and only what this browser has just done
+//! can be undone: a link that someone made up shows a message at most.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use sluice_flow::id::FlowId;
 
 /// A message, and the form that undoes what it reports.
-pub(super) struct Notice {
+pub(super) struct Toast {
     text: Cow<'static, str>,
     undo: Option<Markup>,
 }
@@ -18,8 +18,8 @@ pub(super) fn action(flow: FlowId, word: &str) -> String {
     format!("{flow}.{word}")
 }
 
-impl Notice {
-    /// The notice with this name. `flow` is the flow of the page, `did` the last [`action`] of the
+impl Toast {
+    /// The toast with this name. `flow` is the flow of the page, `did` the last [`action`] of the
     /// browser.
     pub(super) fn named(word: &str, flow: Option<FlowId>, did: Option<&str>) -> Option<Self> {
         let (name, detail) = word.split_once('.').unwrap_or((word, ""));
@@ -102,12 +102,12 @@ fn sentence(word: &str) -> Option<&'static str> {
         "revoked" => "Revoked. The link no longer works.",
         "link-mailed" => "A link to set a password is on its way by e-mail.",
         "invited-by-mail" => "Invited. The e-mails are on their way.",
-        "notices-saved" => "Saved. You get the next notice by e-mail.",
-        "notices-off" => "Saved. You get no more notices.",
+        "notices-saved" => "Saved. You get the next notification by e-mail.",
+        "notices-off" => "Saved. You get no more notifications for this flow.",
         "resumed" => "E-mails and webhooks are sent from now on.",
         "test-delivered" => "The test event was delivered.",
         "test-failed" => "The test event was not delivered. This is what came back.",
-        "endpoint-enabled" => "Enabled. The endpoint continues where it ended.",
+        "endpoint-enabled" => "Enabled. The endpoint continues where it left off.",
         "endpoint-disabled" => "Disabled. Events stay in the log until you enable it again.",
         "redelivering" => "The event is being sent again.",
         "redelivering-failed" => "Failed deliveries are being sent again.",
@@ -149,7 +149,7 @@ mod tests {
             ("archived.<b>", Some("Archived.")),
             ("anything", None),
         ] {
-            let found = Notice::named(word, None, None).map(|it| it.render().into_string());
+            let found = Toast::named(word, None, None).map(|it| it.render().into_string());
             assert_eq!(found.is_some(), text.is_some(), "{word}");
             assert!(found.is_none_or(|it| it.contains(text.unwrap()) && !it.contains("<b>")));
         }
@@ -170,7 +170,7 @@ mod tests {
                 (Some(word), false),
                 (None, false),
             ] {
-                let shown = Notice::named(word, Some(flow), did).unwrap().render().into_string();
+                let shown = Toast::named(word, Some(flow), did).unwrap().render().into_string();
                 assert_eq!(shown.contains("Undo"), is_offered, "{word}, {did:?}");
             }
         }
