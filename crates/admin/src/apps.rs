@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use super::auth::Caller;
 use super::design::{HostedLook, HostedPatch};
 use super::page::{List, PageQuery};
-use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::reply::{self, BodyErrors, CommonErrors, QueryErrors, Reply};
 use super::request::{Body, PathParam, Query};
 use super::schema::{self, GraceSeconds, RetentionDays, given};
 
@@ -182,8 +182,8 @@ async fn create(
 
 /// List apps
 ///
-/// In the order they were made. A token bound to one app sees that app only. The pictures of designs
-/// (`logo`, `darkLogo`) are null in lists: read an app for its own.
+/// In the order they were made. A token bound to one app sees that app only. The pictures of
+/// designs (`logo`, `darkLogo`) are null in lists: read an app for its own.
 #[utoipa::path(
     get, path = "/apps", operation_id = "listApps", tag = "Apps",
     security(("adminToken" = ["read"])),
@@ -205,10 +205,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/apps/{appId}", operation_id = "getApp", tag = "Apps",
     security(("adminToken" = ["read"])),
-    params(("appId" = String, Path)),
     responses(
         (status = 200, description = "The app", body = App),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -228,11 +226,9 @@ async fn get(
 #[utoipa::path(
     patch, path = "/apps/{appId}", operation_id = "updateApp", tag = "Apps",
     security(("adminToken" = ["write"])),
-    params(("appId" = String, Path)),
     request_body = AppPatch,
     responses(
         (status = 200, description = "The app as it is now", body = App),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]

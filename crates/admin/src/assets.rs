@@ -68,22 +68,20 @@ struct Assets {
 
 /// Upload an image
 ///
-/// The body is the file: PNG, JPEG or WebP, at most 2 MiB, at most 4,096 pixels wide and high. It is
-/// encoded again: metadata such as the place of a photo is dropped, of an animation only the first
-/// frame is kept, and an image with a side of more than 2,000 pixels is scaled down. The same image
-/// is stored once: uploading it again returns the asset that exists. The images of an app take at most
-/// 200 MiB and are at most 2,000.
+/// The body is the file: PNG, JPEG or WebP, at most 2 MiB, at most 4,096 pixels wide and high. It
+/// is encoded again: metadata such as the place of a photo is dropped, of an animation only the
+/// first frame is kept, and an image with a side of more than 2,000 pixels is scaled down. The same
+/// image is stored once: uploading it again returns the asset that exists. The images of an app
+/// take at most 200 MiB and are at most 2,000.
 #[utoipa::path(
     post, path = "/apps/{appId}/assets", operation_id = "uploadAsset", tag = "Images",
     security(("adminToken" = ["write"])),
-    params(("appId" = String, Path)),
     request_body(content(
         (Vec<u8> = "image/png"), (Vec<u8> = "image/jpeg"), (Vec<u8> = "image/webp"),
     )),
     responses(
         (status = 201, description = "The stored image", body = Asset),
         (status = 200, description = "The same image, which was stored before", body = Asset),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 408, description = "`body_too_slow`: the body did not arrive in time", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`assets_full`: the app has as many images as it may have", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "`payload_too_large`: the file is larger than 2 MiB", body = Problem, content_type = "application/problem+json"),
@@ -109,10 +107,8 @@ async fn upload(
 #[utoipa::path(
     get, path = "/apps/{appId}/assets", operation_id = "listAssets", tag = "Images",
     security(("adminToken" = ["read"])),
-    params(("appId" = String, Path)),
     responses(
         (status = 200, description = "The images", body = Assets),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -132,10 +128,8 @@ async fn list(
 #[utoipa::path(
     delete, path = "/apps/{appId}/assets/{assetId}", operation_id = "deleteAsset", tag = "Images",
     security(("adminToken" = ["write"])),
-    params(("appId" = String, Path), ("assetId" = String, Path)),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "`app_not_found`, `asset_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`asset_in_use`: the detail names a flow that has it", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),

@@ -4,9 +4,9 @@
 //! One layer and one table instead of a comparison in each handler. An entity tag is a hash of the
 //! representation, so that it needs nothing stored and cannot be forgotten. If a part of it changes
 //! by itself (a number of responses, a position), the tag has two hashes, and `If-Match` compares
-//! the one without that part: otherwise no change to a busy flow would ever match. The tag of the current
-//! state is computed by the GET of the same address, without leaving the process; the engine
-//! evaluates it so that the comparison and the change are atomic ([`RequestScope`]).
+//! the one without that part: otherwise no change to a busy flow would ever match. The tag of the
+//! current state is computed by the GET of the same address, without leaving the process; the
+//! engine evaluates it so that the comparison and the change are atomic ([`RequestScope`]).
 //!
 //! Deliberately absent: tags for lists, results, exports and files, which have no single state to
 //! compare.

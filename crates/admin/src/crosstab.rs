@@ -189,11 +189,10 @@ impl Significance {
 #[utoipa::path(
     get, path = "/flows/{flowId}/crosstab", operation_id = "getCrosstab", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path), CrosstabQuery, FilterParams),
+    params(CrosstabQuery, FilterParams),
     responses(
         (status = 200, description = "The table", body = Crosstab),
         (status = 202, description = "It is being computed", body = Computing),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_answers`: choose fewer days; `too_many_computations`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),

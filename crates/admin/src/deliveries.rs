@@ -132,10 +132,9 @@ struct FailedSince {
 #[utoipa::path(
     get, path = "/apps/{appId}/webhooks/{webhookId}/deliveries", operation_id = "listDeliveries", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path), DeliveryQuery),
+    params(DeliveryQuery),
     responses(
         (status = 200, description = "A page of deliveries", body = List<Delivery>),
-        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -159,7 +158,6 @@ async fn list(
 #[utoipa::path(
     get, path = "/apps/{appId}/webhooks/{webhookId}/deliveries/{deliveryId}", operation_id = "getDelivery", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path), ("deliveryId" = String, Path)),
     responses(
         (status = 200, description = "The delivery", body = DeliveryWithPayload),
         (status = 404, description = "`app_not_found`, `delivery_not_found`", body = Problem, content_type = "application/problem+json"),
@@ -187,7 +185,6 @@ async fn get(
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver", operation_id = "redeliver", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path), ("deliveryId" = String, Path)),
     responses(
         (status = 204, description = "It will be sent"),
         (status = 404, description = "`app_not_found`, `delivery_not_found`", body = Problem, content_type = "application/problem+json"),
@@ -213,11 +210,9 @@ async fn redeliver(
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks/{webhookId}/redeliver", operation_id = "redeliverFailed", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path)),
     request_body = FailedSince,
     responses(
         (status = 204, description = "They will be sent"),
-        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -235,15 +230,13 @@ async fn redeliver_failed(
 
 /// Send a test event
 ///
-/// Sends an event of the type `endpoint.test` now, once, also to a disabled endpoint, and returns what
-/// became of it.
+/// Sends an event of the type `endpoint.test` now, once, also to a disabled endpoint, and returns
+/// what became of it.
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks/{webhookId}/test", operation_id = "testWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path)),
     responses(
         (status = 200, description = "The delivery", body = Delivery),
-        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`webhooks_unavailable`, or `too_many_tests`: try again in a few seconds", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),

@@ -25,8 +25,8 @@ macro_rules! design {
             accent_color: Option<Option<String>>,
             /// A colour, the id of an uploaded image (`as_…`), or `none` for the default of each
             /// colour scheme. On an image, the page is a panel in the default colours. A colour on
-            /// which texts would not be readable in one of the schemes is shown there as the nearest
-            /// one on which they are.
+            /// which texts would not be readable in one of the schemes is shown there as the
+            /// nearest one on which they are.
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<String>, required = false)]
             background: Option<Option<String>>,

@@ -66,7 +66,6 @@ pub(super) struct SeenDraft {
 #[utoipa::path(
     get, path = "/flows/{flowId}/draft", operation_id = "getDraft", tag = "Drafts",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The draft", body = Draft),
         (status = 404, description = "`flow_not_found`, `draft_not_found`", body = Problem, content_type = "application/problem+json"),
@@ -91,7 +90,7 @@ async fn get(
 #[utoipa::path(
     put, path = "/flows/{flowId}/draft", operation_id = "putDraft", tag = "Drafts",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path), SeenDraft),
+    params(SeenDraft),
     request_body(content = Object, description = "A definition", example = json!({
         "title": "How are we doing?",
         "questions": [
@@ -101,7 +100,6 @@ async fn get(
     })),
     responses(
         (status = 200, description = "The draft", body = Draft),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`; `draft_changed`: the `draftTag` is not the current one", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),

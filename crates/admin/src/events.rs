@@ -27,17 +27,17 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::auth::Caller;
+use super::auth::{Caller, bearer};
 use super::openapi::event_example;
 use super::page::{Limit, limit_schema};
-use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Refused, Reply};
 use super::request::{PathParam, Query};
 
 /// The longest wait for events, in seconds.
 const WAIT_SECONDS_MAX: u64 = 30;
 /// How often a stream without events shows that it is open.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How long a stream lasts; then its reader connects again, and its token is checked again.
+/// How long a stream lasts; then its reader connects again.
 const STREAM_MAX: Duration = Duration::from_secs(5 * 60);
 /// The most events that a stream sends at once.
 const STREAM_PAGE: usize = 100;
@@ -183,22 +183,22 @@ struct EventList {
 
 /// Read the event log
 ///
-/// What happened in the app, oldest first. Keep `next` and pass it as `after` to read on: no event is
-/// missed, and one may come twice (the same `id`). A page may be empty and still advance; read on
-/// at once while `hasMore` is true. A page has at most 8 MiB of responses. With `wait` the request waits for events. With
-/// `Accept: text/event-stream` the events are streamed as they happen; the id of each is the
-/// position to continue from, and a reader that reconnects sends it as `Last-Event-ID`.
+/// What happened in the app, oldest first. Keep `next` and pass it as `after` to read on: no event
+/// is missed, and one may come twice (the same `id`). A page may be empty and still advance; read
+/// on at once while `hasMore` is true. A page has at most 8 MiB of responses. With `wait` the
+/// request waits for events. With `Accept: text/event-stream` the events are streamed as they
+/// happen; the id of each is the position to continue from, and a reader that reconnects sends it
+/// as `Last-Event-ID`.
 ///
 /// A response that was deleted or erased is not in the log any more.
 #[utoipa::path(
     get, path = "/apps/{appId}/events", operation_id = "listEvents", tag = "Webhooks",
     security(("adminToken" = ["read"])),
-    params(("appId" = String, Path), EventQuery),
+    params(EventQuery),
     responses(
         (status = 200, description = "A page of events, or a stream of them", content(
             (EventList = "application/json"), (String = "text/event-stream")
         )),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_watches`, `too_many_own_watches`: end one first", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
@@ -206,11 +206,11 @@ struct EventList {
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
-    PathParam(app): PathParam<AppId>,
+    PathParam(app_id): PathParam<AppId>,
     Query(query): Query<EventQuery>,
     headers: HeaderMap,
 ) -> Reply {
-    let app = engine.app(&actor, Scope::Read, app).await?;
+    let app = engine.app(&actor, Scope::Read, app_id).await?;
     let filter = EventFilter { types: query.types.0, flows: query.flow_id.into_iter().collect() };
     let after = match query.after {
         Some(After::Position(position)) => Some(position),
@@ -219,9 +219,33 @@ async fn list(
     };
     if wants_stream(&headers) {
         let after = last_event_id(&headers).or(after);
-        return Ok(streamed(app.watch_events(filter, after, STREAM_PAGE)?));
+        let watch = app.watch_events(filter, after, STREAM_PAGE)?;
+        return Ok(streamed(watch, Permission { engine, headers, app: app_id }));
     }
-    reply::ok(EventList::new(page(&app, filter, after, query.limit.into(), query.wait.0).await?))
+    let wait = query.wait.0;
+    let page = page(&app, filter, after, query.limit.into(), wait).await?;
+    if !wait.is_zero() {
+        Permission { engine, headers, app: app_id }.check().await?;
+    }
+    reply::ok(EventList::new(page))
+}
+
+/// What a reader who waits for events must still have when they arrive: a token that may read the
+/// app.
+struct Permission {
+    engine: Arc<Engine>,
+    headers: HeaderMap,
+    app: AppId,
+}
+
+impl Permission {
+    async fn check(&self) -> Result<(), Refused> {
+        let token = bearer(&self.headers).ok_or(Refused::TokenMissing)?;
+        let actor = self.engine.authenticate(token).await.map_err(AdminError::Store)?;
+        let actor = actor.ok_or(Refused::TokenInvalid)?;
+        self.engine.app(&actor, Scope::Read, self.app).await?;
+        Ok(())
+    }
 }
 
 async fn page(
@@ -256,16 +280,18 @@ fn last_event_id(headers: &HeaderMap) -> Option<EventId> {
     headers.get("last-event-id")?.to_str().ok()?.parse().ok()
 }
 
-/// The events as they happen, until the stream has lasted for long enough, the server stops, or
-/// reading fails: then the reader connects again.
-fn streamed(watch: EventWatch) -> axum::response::Response {
+/// The events as they happen, until the stream has lasted for long enough, the server stops, its
+/// token may no longer read them, or reading fails: then the reader connects again.
+fn streamed(watch: EventWatch, permission: Permission) -> axum::response::Response {
     let until = Instant::now() + STREAM_MAX;
-    let pages = stream::unfold((watch, until), async |(mut watch, until)| {
+    let state = (watch, permission, until);
+    let pages = stream::unfold(state, async |(mut watch, permission, until)| {
         if Instant::now() >= until {
             return None;
         }
         let page = watch.next(HEARTBEAT).await.ok()?;
-        Some((written(page), (watch, until)))
+        permission.check().await.ok()?;
+        Some((written(page), (watch, permission, until)))
     });
     let hello = stream::iter([vec![StreamEvent::default().comment("")]]);
     let events = hello.chain(pages).flat_map(stream::iter).map(Ok::<_, Infallible>);

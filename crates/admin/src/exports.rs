@@ -108,11 +108,10 @@ fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Stri
 #[utoipa::path(
     get, path = "/flows/{flowId}/export", operation_id = "exportResponses", tag = "Responses",
     security(("adminToken" = ["export"])),
-    params(("flowId" = String, Path), ExportQuery, FilterParams),
+    params(ExportQuery, FilterParams),
     responses(
         (status = 200, description = "The file", content_type = "application/octet-stream", body = Vec<u8>,
             headers(("X-Next-Cursor" = String, description = "With a cursor in `after`: the next cursor"))),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_exports`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
@@ -153,10 +152,8 @@ async fn export(
 #[utoipa::path(
     get, path = "/flows/{flowId}/export/codebook", operation_id = "getCodebook", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The file", content_type = "text/csv", body = String),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_exports`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),

@@ -24,10 +24,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[utoipa::path(
     post, path = "/flows/{flowId}/close", operation_id = "closeFlow", tag = "Flows",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The flow as it is now", body = Flow),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_not_open`: its live window has not started; `flow_archived`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -50,10 +48,8 @@ async fn close(
 #[utoipa::path(
     post, path = "/flows/{flowId}/reopen", operation_id = "reopenFlow", tag = "Flows",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The flow as it is now", body = Flow),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -74,10 +70,8 @@ async fn reopen(
 #[utoipa::path(
     post, path = "/flows/{flowId}/restore", operation_id = "restoreFlow", tag = "Flows",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The flow as it is now", body = Flow),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]

@@ -288,11 +288,9 @@ struct ListQuery {
 #[utoipa::path(
     post, path = "/apps/{appId}/flows", operation_id = "createFlow", tag = "Flows",
     security(("adminToken" = ["write"])),
-    params(("appId" = String, Path)),
     request_body = NewFlow,
     responses(
         (status = 201, description = "The flow", body = Flow),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`key_taken`: another flow of the app has this key", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -321,10 +319,9 @@ async fn create(
 #[utoipa::path(
     get, path = "/apps/{appId}/flows", operation_id = "listFlows", tag = "Flows",
     security(("adminToken" = ["read"])),
-    params(("appId" = String, Path), ListQuery),
+    params(ListQuery),
     responses(
         (status = 200, description = "A page of flows", body = List<Flow>),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -356,10 +353,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/flows/{flowId}", operation_id = "getFlow", tag = "Flows",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The flow", body = Flow),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -379,11 +374,9 @@ async fn get(
 #[utoipa::path(
     patch, path = "/flows/{flowId}", operation_id = "updateFlow", tag = "Flows",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
     request_body = FlowPatch,
     responses(
         (status = 200, description = "The flow as it is now", body = Flow),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`, `key_taken`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -428,10 +421,8 @@ fn limit_of(value: &Value) -> Option<u32> {
 #[utoipa::path(
     delete, path = "/flows/{flowId}", operation_id = "archiveFlow", tag = "Flows",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 204, description = "Archived"),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::reply::{self, CommonErrors, QueryErrors, Reply};
 use super::request::{PathParam, Query};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -60,8 +60,8 @@ struct Funnel {
     started: u64,
     /// How often the answers were stored.
     finished: u64,
-    /// In the order of the selected version; without one in that of the newest version, and questions
-    /// that it no longer asks come last.
+    /// In the order of the selected version; without one in that of the newest version, and
+    /// questions that it no longer asks come last.
     questions: Vec<FunnelQuestion>,
     /// From opening to finishing; null if no time was reported.
     #[schema(required = true)]
@@ -155,21 +155,20 @@ fn question(question: funnel::FunnelQuestion) -> FunnelQuestion {
 
 /// Show where visitors leave a flow
 ///
-/// How often the flow was opened, started and finished, and how often each question was seen and was
-/// the last one. Hosted and embedded pages report this without cookies or identity; other clients
-/// report it with `POST /api/v1/{apiKey}/visits`. Only counts by version and day are stored, so a
-/// visit is one load of the form, and someone who comes back counts again. Someone who is still
-/// answering counts as having left at the last question that was reported.
+/// How often the flow was opened, started and finished, and how often each question was seen and
+/// was the last one. Hosted and embedded pages report this without cookies or identity; other
+/// clients report it with `POST /api/v1/{apiKey}/visits`. Only counts by version and day are
+/// stored, so a visit is one load of the form, and someone who comes back counts again. Someone who
+/// is still answering counts as having left at the last question that was reported.
 ///
 /// The counts of the node that answers are complete; those of other nodes follow within seconds. A
 /// server that crashes loses those of its last seconds.
 #[utoipa::path(
     get, path = "/flows/{flowId}/funnel", operation_id = "getFunnel", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path), FunnelQuery),
+    params(FunnelQuery),
     responses(
         (status = 200, description = "The funnel", body = Funnel),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]

@@ -153,11 +153,9 @@ impl From<VerificationReport> for VerificationCounts {
 #[utoipa::path(
     post, path = "/apps/{appId}/identity-keys", operation_id = "createIdentityKey", tag = "Identity",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path)),
     request_body = IdentityKeyBody,
     responses(
         (status = 201, description = "The key, with its secret if it has one", body = IdentityKey),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`kid_taken`, `identity_keys_mixed`, `too_many_identity_keys`, `master_key_missing`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -181,10 +179,8 @@ async fn create(
 #[utoipa::path(
     get, path = "/apps/{appId}/identity-keys", operation_id = "listIdentityKeys", tag = "Identity",
     security(("adminToken" = ["read"])),
-    params(("appId" = String, Path)),
     responses(
         (status = 200, description = "The keys", body = IdentityKeyList),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -206,10 +202,8 @@ async fn list(
 #[utoipa::path(
     delete, path = "/apps/{appId}/identity-keys/{kid}", operation_id = "revokeIdentityKey", tag = "Identity",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("kid" = String, Path)),
     responses(
         (status = 204, description = "Revoked"),
-        (status = 404, description = "`app_not_found`, `identity_key_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -230,10 +224,8 @@ async fn revoke(
 #[utoipa::path(
     get, path = "/apps/{appId}/identity-verification", operation_id = "getIdentityVerification", tag = "Identity",
     security(("adminToken" = ["read"])),
-    params(("appId" = String, Path)),
     responses(
         (status = 200, description = "The mode and the counts", body = VerificationCounts),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

@@ -71,10 +71,8 @@ impl From<EmailBody> for InvitationEmail {
 #[utoipa::path(
     get, path = "/flows/{flowId}/invitation-email", operation_id = "getInvitationEmail", tag = "Invitations",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The e-mail", body = EmailBody),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -93,11 +91,9 @@ async fn get(
 #[utoipa::path(
     put, path = "/flows/{flowId}/invitation-email", operation_id = "putInvitationEmail", tag = "Invitations",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
     request_body = EmailBody,
     responses(
         (status = 200, description = "The e-mail", body = EmailBody),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),

@@ -156,8 +156,8 @@ struct EmailStatus {
     /// When the next attempt or reminder is due.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     next_at: Option<Timestamp>,
-    /// Why nothing more is sent: `bounced`, `failed`, `unsubscribed`, `stopped`, or `closed`: the flow is
-    /// closed, and the next e-mail is sent when it opens again.
+    /// Why nothing more is sent: `bounced`, `failed`, `unsubscribed`, `stopped`, or `closed`: the
+    /// flow is closed, and the next e-mail is sent when it opens again.
     #[schema(schema_with = schema::mail_end, required = true)]
     ended: Option<MailEnd>,
     /// The code of the mail server's last refusal.
@@ -217,14 +217,13 @@ struct Imported {
 #[utoipa::path(
     post, path = "/flows/{flowId}/invitations", operation_id = "createInvitations", tag = "Invitations",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path), ImportOptions),
+    params(ImportOptions),
     request_body(content((InvitationBody = "application/json"), (String = "text/csv"))),
     responses(
         (status = 200, description = "With `checkOnly`: how many would be invited", body = Imported),
         (status = 201, description = "The invitation; of a file, how many there are, or all of them as CSV", content(
             (Invitation = "application/json"), (String = "text/csv"),
         )),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`; with `sendEmail` also `no_mail_server` and `flow_not_published`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -318,10 +317,9 @@ impl From<InvitationCounts> for Counts {
 #[utoipa::path(
     get, path = "/flows/{flowId}/invitations", operation_id = "listInvitations", tag = "Invitations",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path), InvitationQuery),
+    params(InvitationQuery),
     responses(
         (status = 200, description = "A page of invitations", body = Invitations),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -348,10 +346,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/invitations/{flowAssignmentId}", operation_id = "getInvitation", tag = "Invitations",
     security(("adminToken" = ["read"])),
-    params(("flowAssignmentId" = String, Path)),
     responses(
         (status = 200, description = "The invitation", body = Invitation),
-        (status = 404, description = "`invitation_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -371,10 +367,8 @@ async fn get(
 #[utoipa::path(
     delete, path = "/invitations/{flowAssignmentId}", operation_id = "revokeInvitation", tag = "Invitations",
     security(("adminToken" = ["write"])),
-    params(("flowAssignmentId" = String, Path)),
     responses(
         (status = 204, description = "Withdrawn"),
-        (status = 404, description = "`invitation_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`invitation_used`: it has its response", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),

@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, BodyErrors, CommonErrors, Problem, Reply};
+use super::reply::{self, BodyErrors, CommonErrors, Reply};
 use super::request::{NoBody, PathParam};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -34,10 +34,8 @@ struct CreatedApiKey {
 #[utoipa::path(
     post, path = "/apps/{appId}/keys", operation_id = "createKey", tag = "Keys",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path)),
     responses(
         (status = 201, description = "The key", body = CreatedApiKey),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -58,10 +56,8 @@ async fn create(
 #[utoipa::path(
     delete, path = "/apps/{appId}/keys/{apiKey}", operation_id = "revokeKey", tag = "Keys",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("apiKey" = String, Path)),
     responses(
         (status = 204, description = "Revoked"),
-        (status = 404, description = "`app_not_found`, `api_key_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::reply::{self, CommonErrors, QueryErrors, Reply};
 use super::request::{PathParam, Query};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -62,10 +62,9 @@ impl From<sluice_engine::people::Member> for Member {
 #[utoipa::path(
     get, path = "/apps/{appId}/members", operation_id = "listMembers", tag = "Users",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), PageQuery<UserId>),
+    params(PageQuery<UserId>),
     responses(
         (status = 200, description = "A page of people", body = List<Member>),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]

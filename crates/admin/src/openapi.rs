@@ -2,8 +2,9 @@
 //! serve it.
 //!
 //! The admin API's part comes from the routes themselves, so that none can be missing; the public
-//! API's calls are described in [`public`] and [`visits`], and what endpoints receive in [`webhooks`]. The document is generated once, when it is first read.
-//! [`finish`] adds what the derived parts cannot express, [`samples`] code that makes the calls.
+//! API's calls are described in [`public`] and [`visits`], and what endpoints receive in
+//! [`webhooks`]. The document is generated once, when it is first read. [`finish`] adds what the
+//! derived parts cannot express, [`samples`] code that makes the calls.
 
 mod definition;
 mod errors;
@@ -30,8 +31,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use crate::reference::ReferencePage;
 pub(crate) use webhooks::event_example;
 
-/// The reference page. It shows these URLs of the public API and of the admin API; the document has only its path,
-/// which clients resolve against the address that they got it from.
+/// The reference page. It shows these URLs of the public API and of the admin API; the document has
+/// only its path, which clients resolve against the address that they got it from.
 pub fn reference(public_url: &str, admin_url: &str) -> ReferencePage {
     ReferencePage::new(&document_for(public_url, admin_url), public_url)
 }

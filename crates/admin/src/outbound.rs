@@ -76,8 +76,8 @@ impl From<OutboundState> for OutboundBody {
 
 /// Read whether e-mails and webhooks are held
 ///
-/// A restored backup and a moved database are held: they send nothing until this is decided. Needs a
-/// token for the whole instance.
+/// A restored backup and a moved database are held: they send nothing until this is decided. Needs
+/// a token for the whole instance.
 #[utoipa::path(
     get, path = "/outbound", operation_id = "getOutbound", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -97,8 +97,8 @@ async fn get(State(engine): State<Arc<Engine>>, Caller(actor): Caller) -> Reply 
 enum WaitingChoice {
     /// Send it.
     Send,
-    /// Send nothing from before the hold: no e-mail that is due now or waits for another attempt, and
-    /// no event. What was made since then is sent.
+    /// Send nothing from before the hold: no e-mail that is due now or waits for another attempt,
+    /// and no event. What was made since then is sent.
     Drop,
 }
 
@@ -119,8 +119,8 @@ struct ResumedBody {
 
 /// Resume e-mails and webhooks
 ///
-/// Ends the hold of a database that was restored or moved, for all servers on it. If it is not held,
-/// nothing changes. Needs a token for the whole instance.
+/// Ends the hold of a database that was restored or moved, for all servers on it. If it is not
+/// held, nothing changes. Needs a token for the whole instance.
 #[utoipa::path(
     post, path = "/outbound/resume", operation_id = "resumeOutbound", tag = "Users",
     security(("adminToken" = ["admin"])),

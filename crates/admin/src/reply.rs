@@ -170,8 +170,8 @@ pub(super) fn replayed(stored: StoredReply) -> Response {
     response
 }
 
-/// Whether a reply stands: it is repeated for the same request. What was refused before anything was
-/// written, and what failed, may be attempted again.
+/// Whether a reply stands: it is repeated for the same request. What was refused before anything
+/// was written, and what failed, may be attempted again.
 pub(super) fn stands(status: StatusCode, was_applied: bool) -> bool {
     status.as_u16() < 400 || (was_applied && status.as_u16() < 500)
 }
@@ -230,7 +230,9 @@ impl From<Fault> for FaultOut {
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        if let Self::Engine(AdminError::Store(error)) = &self {
+        if let Self::Engine(AdminError::Store(error)) = &self
+            && is_fault(error)
+        {
             tracing::error!(error = error as &dyn std::error::Error, "admin request failed");
         }
         let extra = extra_header(&self);
@@ -250,6 +252,11 @@ impl IntoResponse for Refused {
         response.extensions_mut().insert(RefusalCode(code));
         response
     }
+}
+
+/// Whether the server has failed, and its log says so. That another request came first is no fault.
+fn is_fault(error: &StoreError) -> bool {
+    !matches!(error, StoreError::Conflict)
 }
 
 /// Reasons start in lower case, so that they fit within a sentence; this makes one a sentence.
@@ -452,5 +459,18 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         | Refused::NoTags
         | Refused::NotMatching
         | Refused::Engine(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_that_does_not_hold_is_no_error_of_the_server() {
+        assert!(!is_fault(&StoreError::Conflict));
+        for error in [StoreError::Closed, StoreError::Failed("away".into())] {
+            assert!(is_fault(&error), "{error}");
+        }
     }
 }

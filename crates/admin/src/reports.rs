@@ -180,11 +180,9 @@ fn filters(text: &str) -> Vec<(String, String)> {
 #[utoipa::path(
     post, path = "/flows/{flowId}/reports", operation_id = "createReport", tag = "Reports",
     security(("adminToken" = ["export"])),
-    params(("flowId" = String, Path)),
     request_body = NewReport,
     responses(
         (status = 201, description = "The report with its link", body = ReportWithLink),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_reports`: revoke one first", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -213,10 +211,8 @@ async fn create(
 #[utoipa::path(
     get, path = "/flows/{flowId}/reports", operation_id = "listReports", tag = "Reports",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The reports", body = Reports),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -233,10 +229,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/flows/{flowId}/reports/{reportId}", operation_id = "getReport", tag = "Reports",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path), ("reportId" = String, Path)),
     responses(
         (status = 200, description = "The report", body = Report),
-        (status = 404, description = "`flow_not_found`, `report_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -255,11 +249,9 @@ async fn get(
 #[utoipa::path(
     patch, path = "/flows/{flowId}/reports/{reportId}", operation_id = "updateReport", tag = "Reports",
     security(("adminToken" = ["export"])),
-    params(("flowId" = String, Path), ("reportId" = String, Path)),
     request_body = ReportPatch,
     responses(
         (status = 200, description = "The changed report", body = Report),
-        (status = 404, description = "`flow_not_found`, `report_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`report_revoked`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -289,10 +281,8 @@ async fn update(
 #[utoipa::path(
     post, path = "/flows/{flowId}/reports/{reportId}/link", operation_id = "replaceReportLink", tag = "Reports",
     security(("adminToken" = ["export"])),
-    params(("flowId" = String, Path), ("reportId" = String, Path)),
     responses(
         (status = 201, description = "The report with its new link", body = ReportWithLink),
-        (status = 404, description = "`flow_not_found`, `report_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`report_revoked`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -315,10 +305,8 @@ async fn replace_link(
 #[utoipa::path(
     delete, path = "/flows/{flowId}/reports/{reportId}", operation_id = "revokeReport", tag = "Reports",
     security(("adminToken" = ["export"])),
-    params(("flowId" = String, Path), ("reportId" = String, Path)),
     responses(
         (status = 204, description = "Revoked"),
-        (status = 404, description = "`flow_not_found`, `report_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

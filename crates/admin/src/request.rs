@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
 use sluice_http::body::{self, BodyError};
-use sluice_http::path_id::PathId;
+use sluice_http::path_id::{self, PathId};
 use sluice_http::{Limits, query, upload};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
@@ -51,13 +51,8 @@ pub(super) struct PathParam<T>(pub(super) T);
 impl<T: PathId, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
     type Rejection = Refused;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        let params = RawPathParams::from_request_parts(parts, state).await;
-        let found = params.ok().and_then(|params| {
-            let mut named = params.iter().filter(|(name, _)| *name == T::PARAMETER);
-            named.next().and_then(|(_, text)| text.parse().ok())
-        });
-        found.map(Self).ok_or_else(|| AdminError::NotFound(T::MISSING).into())
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        Ok(Self(path_id::in_path(parts).await?))
     }
 }
 

@@ -268,10 +268,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/respondents/{respondentId}", operation_id = "getRespondent", tag = "Respondents",
     security(("adminToken" = ["read"])),
-    params(("respondentId" = String, Path)),
     responses(
         (status = 200, description = "The profile", body = Profile),
-        (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -296,10 +294,9 @@ async fn get(
     get, path = "/respondents/{respondentId}/responses", operation_id = "listRespondentResponses",
     tag = "Respondents",
     security(("adminToken" = ["read"])),
-    params(("respondentId" = String, Path), PageQuery<ResponseId>),
+    params(PageQuery<ResponseId>),
     responses(
         (status = 200, description = "A page of responses", body = List<Response>),
-        (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -323,10 +320,8 @@ async fn responses(
     get, path = "/respondents/{respondentId}/export", operation_id = "exportRespondent",
     tag = "Respondents",
     security(("adminToken" = ["export"])),
-    params(("respondentId" = String, Path)),
     responses(
         (status = 200, description = "Profile, consents, responses and invitations", body = Export),
-        (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -380,11 +375,10 @@ fn exported(export: RespondentExport) -> Reply {
 #[utoipa::path(
     delete, path = "/respondents/{respondentId}", operation_id = "eraseRespondent", tag = "Respondents",
     security(("adminToken" = ["erase"])),
-    params(("respondentId" = String, Path), EraseQuery),
+    params(EraseQuery),
     responses(
         (status = 200, description = "What was erased", body = Erased),
         (status = 202, description = "What was erased so far: the erasure takes long and continues in the background. Repeat the call to see its progress", body = Erased),
-        (status = 404, description = "`respondent_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]

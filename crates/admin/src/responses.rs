@@ -20,7 +20,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{Limit, List, cursor, limit_schema};
-use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::reply::{self, CommonErrors, QueryErrors, Reply};
 use super::request::{FilterParams, FilteredQuery, PathParam};
 use super::schema;
 
@@ -110,10 +110,9 @@ impl ToSchema for Response {
 #[utoipa::path(
     get, path = "/flows/{flowId}/responses", operation_id = "listResponses", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path), ResponseQuery, FilterParams),
+    params(ResponseQuery, FilterParams),
     responses(
         (status = 200, description = "A page of responses", body = List<Response>),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -143,10 +142,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/responses/{responseId}", operation_id = "getResponse", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(("responseId" = String, Path)),
     responses(
         (status = 200, description = "The response", body = Response),
-        (status = 404, description = "`response_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -166,10 +163,8 @@ async fn get(
 #[utoipa::path(
     delete, path = "/responses/{responseId}", operation_id = "deleteResponse", tag = "Responses",
     security(("adminToken" = ["erase"])),
-    params(("responseId" = String, Path)),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "`response_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

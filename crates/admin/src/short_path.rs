@@ -24,7 +24,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
 #[serde(deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"path": "my-survey"}))]
 struct ShortPath {
-    /// 3 to 64 letters `a` to `z`, digits and single hyphens, unique in the instance; null for none.
+    /// 3 to 64 letters `a` to `z`, digits and single hyphens, unique in the instance; null for
+    /// none.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required = true)]
     path: Option<String>,
@@ -34,10 +35,8 @@ struct ShortPath {
 #[utoipa::path(
     get, path = "/flows/{flowId}/short-path", operation_id = "getShortPath", tag = "Flows",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 200, description = "The path", body = ShortPath),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -57,11 +56,9 @@ async fn get(
 #[utoipa::path(
     put, path = "/flows/{flowId}/short-path", operation_id = "putShortPath", tag = "Flows",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
     request_body = ShortPath,
     responses(
         (status = 200, description = "The path, in lower case", body = ShortPath),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_archived`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),

@@ -286,8 +286,8 @@ struct Labelled {
     label: String,
 }
 
-/// A range of numbers, with `from` and without `to`; below zero with `to` and without `from`. If both
-/// ends are equal, it is that number.
+/// A range of numbers, with `from` and without `to`; below zero with `to` and without `from`. If
+/// both ends are equal, it is that number.
 #[derive(Debug, Serialize, ToSchema)]
 struct Bin {
     from: f64,
@@ -421,16 +421,15 @@ fn rank(rank: summary::RankCount) -> RankCount {
 ///
 /// With several tags, `admission` or `answer.QUESTION=value` (and the operators of the list of
 /// responses), the responses are read in the background. Until that has ended the reply is 202 with
-/// the progress; ask again after `Retry-After`. The result is kept for a minute, and `asOf` says when
-/// reading began.
+/// the progress; ask again after `Retry-After`. The result is kept for a minute, and `asOf` says
+/// when reading began.
 #[utoipa::path(
     get, path = "/flows/{flowId}/summary", operation_id = "getSummary", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path), SummaryQuery, FilterParams),
+    params(SummaryQuery, FilterParams),
     responses(
         (status = 200, description = "The summary", body = Summary),
         (status = 202, description = "It is being computed", body = Computing),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_answers`: choose fewer days; `too_many_computations`: several are under way", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),

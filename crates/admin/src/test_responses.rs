@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::page::{List, PageQuery};
-use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::reply::{self, CommonErrors, QueryErrors, Reply};
 use super::request::{PathParam, Query};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -71,10 +71,9 @@ impl TestResponse {
 #[utoipa::path(
     get, path = "/flows/{flowId}/test-responses", operation_id = "listTestResponses", tag = "Responses",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path), PageQuery<TestCursor>),
+    params(PageQuery<TestCursor>),
     responses(
         (status = 200, description = "A page of test responses", body = List<TestResponse>),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -97,10 +96,8 @@ async fn list(
 #[utoipa::path(
     delete, path = "/flows/{flowId}/test-responses", operation_id = "deleteTestResponses", tag = "Responses",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path)),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

@@ -146,10 +146,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/tokens/{tokenId}", operation_id = "getToken", tag = "Tokens",
     security(("adminToken" = ["admin"])),
-    params(("tokenId" = String, Path)),
     responses(
         (status = 200, description = "The token", body = Token),
-        (status = 404, description = "`token_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -167,10 +165,8 @@ async fn get(
 #[utoipa::path(
     delete, path = "/tokens/{tokenId}", operation_id = "revokeToken", tag = "Tokens",
     security(("adminToken" = ["admin"])),
-    params(("tokenId" = String, Path)),
     responses(
         (status = 204, description = "Revoked"),
-        (status = 404, description = "`token_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

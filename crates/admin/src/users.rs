@@ -243,10 +243,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/users/{userId}", operation_id = "getUser", tag = "Users",
     security(("adminToken" = ["admin"])),
-    params(("userId" = String, Path)),
     responses(
         (status = 200, description = "The user", body = User),
-        (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -264,11 +262,9 @@ async fn get(
 #[utoipa::path(
     patch, path = "/users/{userId}", operation_id = "updateUser", tag = "Users",
     security(("adminToken" = ["admin"])),
-    params(("userId" = String, Path)),
     request_body = UserPatchBody,
     responses(
         (status = 200, description = "The user as it is now", body = User),
-        (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`last_owner`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -291,7 +287,6 @@ async fn update(
 #[utoipa::path(
     put, path = "/users/{userId}/role", operation_id = "setUserRole", tag = "Users",
     security(("adminToken" = ["admin"])),
-    params(("userId" = String, Path)),
     request_body = RoleChange,
     responses(
         (status = 204, description = "Done"),
@@ -322,10 +317,9 @@ async fn set_role(
 #[utoipa::path(
     post, path = "/users/{userId}/reset", operation_id = "resetUser", tag = "Users",
     security(("adminToken" = ["admin"])),
-    params(("userId" = String, Path), LinkOptions),
+    params(LinkOptions),
     responses(
         (status = 200, description = "The link", body = Link),
-        (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`user_disabled`; with `sendEmail` also `no_mail_server`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
@@ -352,10 +346,8 @@ async fn reset(
 #[utoipa::path(
     delete, path = "/users/{userId}/second-factor", operation_id = "resetSecondFactor", tag = "Users",
     security(("adminToken" = ["admin"])),
-    params(("userId" = String, Path)),
     responses(
         (status = 204, description = "The user has no second factor"),
-        (status = 404, description = "`user_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]

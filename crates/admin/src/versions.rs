@@ -170,10 +170,9 @@ impl Version {
 #[utoipa::path(
     post, path = "/flows/{flowId}/publish", operation_id = "publishFlow", tag = "Versions",
     security(("adminToken" = ["write"])),
-    params(("flowId" = String, Path), SeenDraft),
+    params(SeenDraft),
     responses(
         (status = 200, description = "The new version", body = Published),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`nothing_to_publish`, `flow_archived`; `draft_changed`: the `draftTag` is not the current one", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
         (status = 422, description = "`invalid`: the draft's faults, each in `errors`; or a body that is not empty", body = Problem, content_type = "application/problem+json"),
@@ -199,10 +198,9 @@ async fn publish(
 #[utoipa::path(
     get, path = "/flows/{flowId}/versions", operation_id = "listVersions", tag = "Versions",
     security(("adminToken" = ["read"])),
-    params(("flowId" = String, Path), PageQuery<u32>),
+    params(PageQuery<u32>),
     responses(
         (status = 200, description = "A page of versions", body = List<VersionSummary>),
-        (status = 404, description = "`flow_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
 )]
@@ -227,10 +225,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/flow_versions/{flowVersionId}", operation_id = "getVersion", tag = "Versions",
     security(("adminToken" = ["read"])),
-    params(("flowVersionId" = String, Path)),
     responses(
         (status = 200, description = "The version", body = Version),
-        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -269,10 +265,9 @@ fn generation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Generation, 
     get, path = "/flow_versions/{flowVersionId}/schema", operation_id = "getVersionSchema",
     tag = "Versions",
     security(("adminToken" = ["read"])),
-    params(("flowVersionId" = String, Path), SchemaQuery),
+    params(SchemaQuery),
     responses(
         (status = 200, description = "A JSON Schema", body = Object, content_type = "application/schema+json"),
-        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_version_not_published`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, QueryErrors,
     ),
@@ -295,10 +290,8 @@ async fn schema(
     post, path = "/flow_versions/{flowVersionId}/retire", operation_id = "retireVersion",
     tag = "Versions",
     security(("adminToken" = ["write"])),
-    params(("flowVersionId" = String, Path)),
     responses(
         (status = 200, description = "The version", body = Version),
-        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_version_not_published`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -321,10 +314,8 @@ async fn retire(
     post, path = "/flow_versions/{flowVersionId}/republish", operation_id = "republishVersion",
     tag = "Versions",
     security(("adminToken" = ["write"])),
-    params(("flowVersionId" = String, Path)),
     responses(
         (status = 200, description = "The new version", body = Published),
-        (status = 404, description = "`flow_version_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`flow_version_not_published`, `flow_archived`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),

@@ -218,16 +218,14 @@ struct Replay {
 
 /// Create a webhook endpoint
 ///
-/// It receives what happens from now on, by the Standard Webhooks specification. The secret is in the
-/// reply, once.
+/// It receives what happens from now on, by the Standard Webhooks specification. The secret is in
+/// the reply, once.
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks", operation_id = "createWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path)),
     request_body = NewWebhook,
     responses(
         (status = 201, description = "The endpoint with its secret", body = WebhookWithSecret),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`too_many_webhooks`: delete one first", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
@@ -252,10 +250,8 @@ async fn create(
 #[utoipa::path(
     get, path = "/apps/{appId}/webhooks", operation_id = "listWebhooks", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path)),
     responses(
         (status = 200, description = "The endpoints", body = WebhookList),
-        (status = 404, description = "`app_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -272,10 +268,8 @@ async fn list(
 #[utoipa::path(
     get, path = "/apps/{appId}/webhooks/{webhookId}", operation_id = "getWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path)),
     responses(
         (status = 200, description = "The endpoint", body = Webhook),
-        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -295,11 +289,9 @@ async fn get(
 #[utoipa::path(
     patch, path = "/apps/{appId}/webhooks/{webhookId}", operation_id = "updateWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path)),
     request_body = WebhookPatch,
     responses(
         (status = 200, description = "The changed endpoint", body = Webhook),
-        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -329,10 +321,8 @@ async fn update(
 #[utoipa::path(
     delete, path = "/apps/{appId}/webhooks/{webhookId}", operation_id = "deleteWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path)),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
 )]
@@ -353,11 +343,9 @@ async fn delete(
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks/{webhookId}/secret", operation_id = "rotateWebhookSecret", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path)),
     request_body = Rotation,
     responses(
         (status = 201, description = "The endpoint with its new secret", body = WebhookWithSecret),
-        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]
@@ -379,11 +367,9 @@ async fn rotate(
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks/{webhookId}/replay", operation_id = "replayWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
-    params(("appId" = String, Path), ("webhookId" = String, Path)),
     request_body = Replay,
     responses(
         (status = 200, description = "The endpoint at its new position", body = Webhook),
-        (status = 404, description = "`app_not_found`, `webhook_not_found`", body = Problem, content_type = "application/problem+json"),
         CommonErrors, BodyErrors,
     ),
 )]

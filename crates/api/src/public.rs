@@ -1,5 +1,5 @@
-//! The reads of the public API: resolve a flow, fetch a version, and the JSON Schema of a submission
-//! to it.
+//! The reads of the public API: resolve a flow, fetch a version, and the JSON Schema of a
+//! submission to it.
 //!
 //! Bodies are rendered, hashed and compressed when they are loaded; here only the encoding is
 //! chosen. A resolved flow may be cached for a few seconds, but never past the next edge of its

@@ -55,7 +55,8 @@ async fn read(
 ) -> Result<Bytes, Refusal> {
     let body_bytes_max = reads.limits.body_bytes_max.min(BODY_BYTES_MAX);
     let limits = Limits { body_bytes_max, ..reads.limits };
-    let body = body::read(&head.headers, body, &limits).await.map_err(|error| match error {
+    let body = body::read_from(sender, &head.headers, body, &limits).await;
+    let body = body.map_err(|error| match error {
         BodyError::TooLarge => Refusal::VisitTooLarge,
         BodyError::TooSlow | BodyError::Broken => Refusal::VisitUnread,
         BodyError::NoMemory => Refusal::TimedOut,

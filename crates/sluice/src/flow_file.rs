@@ -129,11 +129,11 @@ impl FlowFile {
 
     /// Whether a text at this pointer would remove the fault.
     fn passes_with_text(&self, pointer: &str, text: &str) -> bool {
-        let mut mended = self.definition.clone();
-        if let Some(value) = mended.pointer_mut(pointer) {
+        let mut repaired = self.definition.clone();
+        if let Some(value) = repaired.pointer_mut(pointer) {
             *value = Value::String(text.to_owned());
         }
-        let faults = definition::check_new(&mended).err().unwrap_or_default();
+        let faults = definition::check_new(&repaired).err().unwrap_or_default();
         !faults.iter().any(|fault| fault.pointer == pointer)
     }
 }

@@ -12,7 +12,7 @@ use crate::number_setting::NumberSetting;
 
 /// The password of the mail server; it has no flag, so that it is not in the list of processes.
 pub(crate) const PASSWORD_VARIABLE: &str = "SLUICE_SMTP_PASSWORD";
-/// How often the server looks what is due.
+/// How often the server checks for due e-mails.
 const INTERVAL: Duration = Duration::from_secs(1);
 const MAILS_PER_MINUTE: NumberSetting =
     NumberSetting { flag: "mails-per-minute", unit: "e-mails", default: 60, allowed: 1..=100_000 };
@@ -71,8 +71,8 @@ impl MailSettings {
     }
 }
 
-/// Refuses a mail server without an address that links in e-mails can start with: the recipients are
-/// on other machines.
+/// Refuses a mail server without an address that links in e-mails can start with: the recipients
+/// are on other machines.
 pub(crate) fn must_be_reachable(
     mail: Option<&MailSettings>,
     public_url: Option<&str>,

@@ -1,8 +1,8 @@
 //! Traces over OTLP: the settings, and the exporter's life.
 //!
 //! The flags exist in every build, as those of [`crate::nats`]. A build without the feature `otlp`
-//! refuses them. The standard variables of OpenTelemetry are often set for every program of a machine,
-//! so that such a build ignores them.
+//! refuses them. The standard variables of OpenTelemetry are often set for every program of a
+//! machine, so that such a build ignores them.
 
 #[cfg(feature = "otlp")]
 mod exporter;

@@ -1,8 +1,9 @@
 //! SIGHUP: reads the configuration file again.
 //!
 //! Only the log filter takes effect in a running server, and the certificate is loaded again:
-//! everything else is built into the parts of the server when it starts. A setting that has changed and needs a restart is named, so that no
-//! one takes it for applied. A file that cannot be read changes nothing.
+//! everything else is built into the parts of the server when it starts. A setting that has changed
+//! and needs a restart is named, so that no one takes it for applied. A file that cannot be read
+//! changes nothing.
 //!
 //! The same signal reports that the terminal of the process was closed. Then the server stops, as
 //! any other program in that terminal does.

@@ -37,8 +37,8 @@ use crate::{backend, logging, outgoing_spans, output, signals, systemd};
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(30);
-/// How long webhook requests and e-mails in progress may go on, within the drain timeout: as long as
-/// a request may take. Less than the time to close, which follows.
+/// How long webhook requests and e-mails in progress may go on, within the drain timeout: as long
+/// as a request may take. Less than the time to close, which follows.
 const SENDING_DRAIN_MAX: Duration = Duration::from_secs(15);
 
 pub(crate) async fn run(given: ServeArgs) -> Outcome {
@@ -117,7 +117,7 @@ async fn serve(
     let stop = async {
         tokio::select! {
             _ = asked_to_stop.wait_for(|&asked| asked) => {}
-            () = engine.lost_track() => {}
+            () = engine.health().lost_track() => {}
         }
         systemd::notify(systemd::STOPPING);
         engine.stop_sending(settings.drain_timeout.min(SENDING_DRAIN_MAX));
@@ -285,7 +285,7 @@ async fn must_open(engine: &Engine) -> Result<(), Failure> {
 
 /// Returns once the outcome of a write is unknown and replies have had their time.
 async fn lost_for_long(engine: &Engine) {
-    engine.lost_track().await;
+    engine.health().lost_track().await;
     tokio::time::sleep(LAST_REPLIES_MAX).await;
 }
 
@@ -293,7 +293,7 @@ async fn lost_for_long(engine: &Engine) {
 async fn close(engine: &Engine) -> Outcome {
     let closed = tokio::time::timeout(CLOSE_MAX, engine.close()).await.is_ok();
     // Checked last, since the last writes may be the ones with an unknown outcome.
-    let lost = tokio::time::timeout(Duration::ZERO, engine.lost_track()).await.is_ok();
+    let lost = tokio::time::timeout(Duration::ZERO, engine.health().lost_track()).await.is_ok();
     if !closed && !lost {
         return Err(Failure::new(
             "the store did not finish in time",
@@ -301,7 +301,7 @@ async fn close(engine: &Engine) -> Outcome {
         ));
     }
     if lost {
-        let reason = engine.why_lost().unwrap_or("the outcome of a write is unknown");
+        let reason = engine.health().why_lost().unwrap_or("the outcome of a write is unknown");
         return Err(Failure::new(
             format!("nothing more could be acknowledged: {reason}"),
             "before you start again: check the device and the file system (dmesg, fsck), then run \

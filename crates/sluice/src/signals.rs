@@ -1,5 +1,5 @@
-//! SIGTERM and SIGINT: the first asks the process to finish, the second to stop at once. SIGHUP asks
-//! it to read its configuration file again.
+//! SIGTERM and SIGINT: the first asks the process to finish, the second to stop at once. SIGHUP
+//! asks it to read its configuration file again.
 
 use std::io;
 

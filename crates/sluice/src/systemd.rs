@@ -60,7 +60,7 @@ pub(crate) async fn watchdog(engine: &Engine) {
         return std::future::pending().await;
     };
     loop {
-        engine.store_answered().await;
+        engine.health().store_answered().await;
         notify(WORKING);
         tokio::time::sleep(interval / REPORTS_PER_INTERVAL).await;
     }

@@ -75,6 +75,11 @@ fn payload_generations_are_named_only_in_their_table() {
 }
 
 #[test]
+fn stored_definitions_are_parsed_in_one_place() {
+    check(rules::stored_definition_parsed);
+}
+
+#[test]
 fn no_crate_has_import_cycles() {
     let sources = Source::of_workspace();
     let shipped = sources.iter().filter(|source| source.ships());
@@ -102,6 +107,11 @@ fn every_file_starts_with_a_header() {
 #[test]
 fn no_file_is_longer_than_500_lines() {
     check(rules::too_long);
+}
+
+#[test]
+fn no_comment_is_wider_than_100_columns() {
+    check(rules::wide_comment);
 }
 
 #[test]
@@ -185,11 +195,30 @@ fn the_table_rules_can_fail() {
     sample(types, "crates/web/tests/hosted/form.rs", naming, 0);
     let using = "//! x\nfn f() { QuestionType::NAMES; QuestionType::blank(name) }\n";
     sample(types, "crates/hosted/src/form.rs", using, 0);
+    for line in ["\"nps\" => 1,", "kind == \"yesNo\"", "\"rating\" | \"x\" => 1,", "| \"rating\""] {
+        sample(types, "crates/console/src/card.rs", &format!("//! x\n{line}\n"), 1);
+        sample(types, "crates/import/src/draft.rs", &format!("//! x\n{line}\n"), 0);
+    }
+    for line in ["\"email\" => 1,", "json!({\"type\": \"nps\"})", "Self::YesNo => \"yesNo\","] {
+        sample(types, "crates/console/src/card.rs", &format!("//! x\n{line}\n"), 0);
+    }
     let naming = "//! x\nfn f() { render(Generation::G4) }\n";
     sample(generations, "crates/engine/src/registry.rs", naming, 1);
     sample(generations, "crates/flow/src/payload/g4.rs", naming, 0);
     let using = "//! x\nfn f() { render(Generation::LATEST, Generation::ALL) }\n";
     sample(generations, "crates/engine/src/registry.rs", using, 0);
+}
+
+#[test]
+fn the_rule_of_stored_definitions_can_fail() {
+    let rule = rules::stored_definition_parsed;
+    for line in ["serde_json::from_str(&row.definition)", "definition::stored(&row.definition)"] {
+        let text = format!("//! x\nfn f() {{ {line} }}\n");
+        sample(rule, "crates/engine/src/drafts.rs", &text, 1);
+        sample(rule, "crates/console/src/flow_header.rs", &text, 1);
+        sample(rule, "crates/engine/src/definitions.rs", &text, 0);
+    }
+    sample(rule, "crates/engine/src/drafts.rs", "//! x\nfn f() { stored_json(row) }\n", 0);
 }
 
 #[test]
@@ -243,6 +272,16 @@ fn the_file_rules_can_fail() {
     sample(rules::missing_header, path, "//! Ids.\n", 0);
     sample(rules::too_long, path, &"x\n".repeat(501), 1);
     sample(rules::too_long, path, &"x\n".repeat(500), 0);
+    let wide = format!("    /// {}", "word ".repeat(20));
+    for (line, offences) in [
+        (wide.as_str(), 1),
+        (&wide[..100], 0),
+        (&format!("/// <https://{}>", "x".repeat(100)), 0),
+        (&format!("//! | {}", "cell | ".repeat(20)), 0),
+        (&format!("let x = \"{}\";", "word ".repeat(20)), 0),
+    ] {
+        sample(rules::wide_comment, path, &format!("//! x\n{line}\n"), offences);
+    }
     sample(rules::vague_module_name, "crates/flow/src/util.rs", "//! x\n", 1);
     sample(rules::vague_module_name, "crates/web/src/common/mod.rs", "//! x\n", 1);
     sample(rules::vague_module_name, path, "//! x\nmod helpers {}\n", 1);

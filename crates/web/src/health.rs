@@ -119,8 +119,8 @@ async fn alive() -> Response {
 }
 
 async fn ready(State(engine): State<Arc<Engine>>) -> Response {
-    match engine.ready().await {
-        Ok(()) if engine.is_saturated() => reply::body(TEXT, "saturated\n"),
+    match engine.health().ready().await {
+        Ok(()) if engine.health().is_saturated() => reply::body(TEXT, "saturated\n"),
         Ok(()) => reply::body(TEXT, "ready\n"),
         Err(NotReady::DiskReserve) => Refusal::DiskReserve.reply(),
         Err(NotReady::StoreFails) => Refusal::NotReady.reply(),
@@ -134,10 +134,10 @@ async fn metrics(
     if token.is_some_and(|token| !token.matches(&headers)) {
         return Refusal::MetricsTokenInvalid.reply();
     }
-    engine.note_readiness().await;
+    engine.health().note_readiness().await;
     match accepts_open_metrics(&headers) {
-        true => reply::body(OPEN_METRICS, engine.metrics_text()),
-        false => reply::body(PLAIN_METRICS, engine.plain_metrics_text()),
+        true => reply::body(OPEN_METRICS, engine.health().metrics_text()),
+        false => reply::body(PLAIN_METRICS, engine.health().plain_metrics_text()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The grammar of definitions as components: one schema for each type of question, by reference.
 //!
 //! It is taken from the published JSON Schema of definitions. Only a condition has a plainer form,
-//! an object in which all its parts are optional: some generators cannot read a choice of forms that
-//! contains itself.
+//! an object in which all its parts are optional: some generators cannot read a choice of forms
+//! that contains itself.
 
 use serde_json::{Map, Value, json};
 use sluice_flow::definition::json_schema;

@@ -5,9 +5,11 @@
 
 use serde_json::{Map, Value, json};
 use sluice_engine::export::FORMATS;
+use sluice_http::path_id::{self, PathId as _};
 
 use super::{definition, headers, limits};
 use crate::BASE;
+use crate::request::Kid;
 
 /// The finished document.
 pub(super) fn finished(mut document: Value) -> Value {
@@ -15,6 +17,7 @@ pub(super) fn finished(mut document: Value) -> Value {
         definition::add_to(schemas);
         limits::add_to(schemas);
     }
+    add_path_parameters(&mut document);
     headers::add_to(&mut document);
     require_parameters(&mut document);
     name_files(&mut document);
@@ -26,6 +29,41 @@ pub(super) fn finished(mut document: Value) -> Value {
     }
     with_constants(&mut document);
     document
+}
+
+/// The parameters in each path, before others. An operation of the admin API refuses an id that
+/// nothing has, unless its own description says more about that.
+fn add_path_parameters(document: &mut Value) {
+    for (path, operations) in document["paths"].as_object_mut().into_iter().flatten() {
+        let names: Vec<&str> =
+            path.split('{').filter_map(|it| Some(it.split_once('}')?.0)).collect();
+        if names.is_empty() {
+            continue;
+        }
+        for (_, operation) in operations.as_object_mut().into_iter().flatten() {
+            let of_path = names.iter().map(|name| {
+                json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})
+            });
+            let others = operation["parameters"].as_array().cloned().unwrap_or_default();
+            operation["parameters"] = of_path.chain(others).collect();
+            if path.starts_with(BASE) && operation["responses"].get("404").is_none() {
+                operation["responses"]["404"] = not_found(&names);
+            }
+        }
+    }
+}
+
+fn not_found(names: &[&str]) -> Value {
+    let missing = |name: &&str| match *name {
+        Kid::PARAMETER => Some(Kid::MISSING),
+        name => path_id::missing(name),
+    };
+    let codes = names.iter().filter_map(missing).map(|it| format!("`{}`", it.code()));
+    let content = json!({"schema": {"$ref": "#/components/schemas/Problem"}});
+    json!({
+        "description": codes.collect::<Vec<_>>().join(", "),
+        "content": {"application/problem+json": content}
+    })
 }
 
 /// The required parameters whose schema is written by a function: the derived part of the document

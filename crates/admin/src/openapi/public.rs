@@ -349,7 +349,6 @@ struct TrpcErrorData {
 #[utoipa::path(
     get, path = "/api/v1/{apiKey}/flows/{flowId}", operation_id = "resolveFlow", tag = "Public API",
     security((), ("identityToken" = [])),
-    params(("apiKey" = String, Path), ("flowId" = String, Path)),
     responses(
         (status = 200, description = "The latest published version", body = ResolvedFlow),
         (status = 304, description = "Unchanged since the `ETag` in `If-None-Match`"),
@@ -367,7 +366,6 @@ pub(super) fn resolve_flow() {}
     get, path = "/api/v1/{apiKey}/flow_versions/{flowVersionId}", operation_id = "fetchVersion",
     tag = "Public API", security((), ("identityToken" = [])),
     params(
-        ("apiKey" = String, Path), ("flowVersionId" = String, Path),
         ("payload" = String, Query, description = "The payload generation; `payloadGenerations` of the flow lists those that are served", example = "4"),
     ),
     responses(
@@ -390,7 +388,6 @@ pub(super) fn fetch_version() {}
     post, path = "/api/v1/{apiKey}/trpc/response.submit", operation_id = "submitResponse",
     tag = "Public API", security((), ("identityToken" = [])),
     params(
-        ("apiKey" = String, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "For a single call, in place of the `idempotencyKey` of the submission: 1 to 255 printable ASCII characters, unique within the app. In a batch, call i has this key plus `#i`. The same key with another submission is refused: `idempotency_key_reused`"),
     ),
     request_body = Submission,
@@ -409,7 +406,6 @@ pub(super) fn submit_response() {}
     get, path = "/api/v1/{apiKey}/flow_versions/{flowVersionId}/schema",
     operation_id = "fetchSchema", tag = "Public API", security((), ("identityToken" = [])),
     params(
-        ("apiKey" = String, Path), ("flowVersionId" = String, Path),
         ("payload" = String, Query, description = "The payload generation in which the version was fetched", example = "4"),
     ),
     responses(
@@ -429,7 +425,6 @@ pub(super) fn fetch_schema() {}
 #[utoipa::path(
     post, path = "/api/v1/{apiKey}/trpc/response.validate", operation_id = "validateResponse",
     tag = "Public API", security((), ("identityToken" = [])),
-    params(("apiKey" = String, Path)),
     request_body = Submission,
     responses(
         (status = 200, description = "Judged: a submit would be accepted or refused", body = ValidationReply),

@@ -56,7 +56,6 @@ enum StepName {
 #[utoipa::path(
     post, path = "/api/v1/{apiKey}/visits", operation_id = "countVisit", tag = "Public API",
     security((), ("identityToken" = [])),
-    params(("apiKey" = String, Path)),
     request_body = Visit,
     responses(
         (status = 204, description = "Counted"),

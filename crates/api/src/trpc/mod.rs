@@ -97,7 +97,7 @@ impl Transport {
             true => Ok(()),
             false => Ok(self.addresses.admit_bytes(&self.engine, sender, bytes)?),
         };
-        body::read_counted(&head.headers, body, &self.limits, admit).await
+        body::read_counted(&head.headers, body, &self.limits, sender, admit).await
     }
 }
 
@@ -135,7 +135,7 @@ pub async fn answer_to(
     // A preflight names the calls that will follow, but makes none of them.
     let admitted = transport.admit(sender, &head, if is_preflight { 1 } else { calls });
     if let Err(limited) = admitted {
-        let mut response = over_limit(transport, &head, plan, body, limited).await;
+        let mut response = over_limit(transport, &head, sender, plan, body, limited).await;
         // The key was not looked up, so any origin may read this.
         cors::mark(&mut response, None, &head.headers);
         return response;
@@ -146,7 +146,7 @@ pub async fn answer_to(
     }
     let access = AccessCheck::run(&transport.engine, key, &head.headers).await;
     if let Err(limited) = access.admit_calls(&transport.engine, calls) {
-        let mut response = over_limit(transport, &head, plan, body, limited).await;
+        let mut response = over_limit(transport, &head, sender, plan, body, limited).await;
         cors::mark(&mut response, access.known_app(), &head.headers);
         return response;
     }
@@ -181,6 +181,7 @@ fn is_small(head: &Parts, body: &Body) -> bool {
 async fn over_limit(
     transport: &Transport,
     head: &Parts,
+    sender: Sender,
     plan: Result<CallPlan, Fault>,
     body: Body,
     limited: Limited,
@@ -188,7 +189,7 @@ async fn over_limit(
     if !is_small(head, &body) {
         return without_body(head, body, limited_reply(plan, None, limited.into()));
     }
-    let body = body::read(&head.headers, body, &transport.limits).await.ok();
+    let body = body::read_from(sender, &head.headers, body, &transport.limits).await.ok();
     let mut response = limited_reply(plan, body.as_ref(), limited.into());
     if body.is_none() {
         envelope::close(&mut response, head.version);

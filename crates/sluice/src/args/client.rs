@@ -274,11 +274,11 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FILE", required_unless_present = "follow")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Write what is new into files by day in this folder, and go on; continues where it ended
+    /// Keep writing new responses to daily files in this folder; resumes where it stopped
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "to"])]
     pub(crate) follow: Option<PathBuf>,
 
-    /// With --follow: end when everything that is there was written
+    /// With --follow: exit once all current responses are written
     #[arg(long, requires = "follow")]
     pub(crate) once: bool,
 

@@ -6,7 +6,7 @@ use super::{JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutboundCommand {
-    /// Show whether e-mails, webhooks and published events are held, and what waits
+    /// Show whether e-mails, webhooks and published events are on hold, and how much is pending
     Status(OutboundStatusArgs),
     /// Send e-mails and webhooks again, after a restore or a move
     Resume(OutboundResumeArgs),
@@ -27,11 +27,11 @@ Examples:
   sluice outbound resume --drop-waiting     after a restore: the original may have sent it
   sluice outbound resume --send-waiting     after a move: the original was stopped")]
 pub(crate) struct OutboundResumeArgs {
-    /// Send what waits
+    /// Send what is pending
     #[arg(long, conflicts_with = "drop_waiting", required_unless_present = "drop_waiting")]
     pub(crate) send_waiting: bool,
 
-    /// Send no e-mail that waits and no event from before the hold; what was made since then is sent
+    /// Discard pending e-mails and events from before the hold; what was created since then is sent
     #[arg(long)]
     pub(crate) drop_waiting: bool,
 

@@ -60,8 +60,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_DATA", value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Create a missing or empty SQLite database; false never does [default: only if nothing else is
-    /// in its folder]
+    /// Create a missing or empty SQLite database; false never does [default: only if nothing else
+    /// is in its folder]
     #[arg(
         long,
         env = "SLUICE_CREATE",
@@ -77,13 +77,14 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_STORE", value_name = "STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 
-    /// URL at which browsers reach this server; with a path, everything is below it, and a proxy must
-    /// pass the path on [default: the listen address]
+    /// URL at which browsers reach this server; with a path, everything is below it, and a proxy
+    /// must pass the path on [default: the listen address]
     #[arg(long, env = "SLUICE_PUBLIC_URL", value_name = "URL")]
     pub(crate) public_url: Option<String>,
 
     /// Separate address and port for the console, the admin API and the documentation; then the
-    /// listen address serves only what respondents and their apps need [default: the listen address]
+    /// listen address serves only what respondents and their apps need [default: the listen
+    /// address]
     #[arg(long, env = "SLUICE_ADMIN_LISTEN", value_name = "ADDRESS:PORT")]
     pub(crate) admin_listen: Option<String>,
 
@@ -178,7 +179,7 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) webhook_allow_http: Option<bool>,
 
-    /// Send neither e-mails nor webhooks, for a look at a copy of a database
+    /// Send neither e-mails nor webhooks, to inspect a copy of a database
     #[arg(
         long,
         env = "SLUICE_HOLD_OUTBOUND",
@@ -198,8 +199,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "SLUICE_TRUSTED_PROXIES", value_name = "CIDR,…")]
     pub(crate) trusted_proxies: Option<String>,
 
-    /// Mail server, such as smtp://user@mail.example.com:587 (STARTTLS) or smtps://…; the password is
-    /// read from SLUICE_SMTP_PASSWORD [default: none, and no e-mails]
+    /// Mail server, such as smtp://user@mail.example.com:587 (STARTTLS) or smtps://…; the password
+    /// is read from SLUICE_SMTP_PASSWORD [default: none, and no e-mails]
     #[arg(long, env = "SLUICE_SMTP_URL", value_name = "URL", help_heading = MAIL, hide_env_values = true)]
     pub(crate) smtp_url: Option<String>,
 

@@ -118,17 +118,21 @@ fn print(imported: &Imported) {
 }
 
 fn print_entry(entry: &Entry) {
+    output::line(entry_line(entry));
+    for text in entry.reason.iter().chain(&entry.changes) {
+        output::line(format_args!("            {}", shown(text)));
+    }
+}
+
+fn entry_line(entry: &Entry) -> String {
     let outcome = match entry.outcome() {
         Became::Mapped => "mapped",
         Became::Changed => "changed",
         Became::NotMapped => "not mapped",
     };
-    let place = if entry.place.is_empty() { "-" } else { &entry.place };
-    let id = entry.id.as_deref().map(|id| format!(" = {id}")).unwrap_or_default();
-    output::line(format_args!("{outcome:<10}  {place}  {}{id}", shown(&entry.element)));
-    for text in entry.reason.iter().chain(&entry.changes) {
-        output::line(format_args!("            {}", shown(text)));
-    }
+    let place = if entry.place.is_empty() { "-".to_owned() } else { shown(&entry.place) };
+    let id = entry.id.as_deref().map(|id| format!(" = {}", shown(id))).unwrap_or_default();
+    format!("{outcome:<10}  {place}  {}{id}", shown(&entry.element))
 }
 
 /// Texts of the source on one line, without what a terminal would interpret.
@@ -164,4 +168,24 @@ fn as_json(format: &Format, imported: &Imported, flow: Option<&str>) -> Result<S
     });
     serde_json::to_string_pretty(&result)
         .map_err(|error| Failure::new(format!("cannot write the report: {error}"), ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_source_reaches_the_terminal_as_a_command() {
+        let hostile = "\u{1b}]0;title\u{7}\u{9b}31m\u{202e}x";
+        let entry = Entry {
+            place: hostile.to_owned(),
+            element: hostile.to_owned(),
+            id: Some(hostile.to_owned()),
+            changes: Vec::new(),
+            reason: None,
+        };
+        let line = entry_line(&entry);
+        assert_eq!(line.matches("]0;title").count(), 3);
+        assert!(!line.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{line:?}");
+    }
 }

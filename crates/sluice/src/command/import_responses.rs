@@ -1,7 +1,7 @@
 //! `sluice import responses`: the rows of a file as responses of a flow.
 //!
-//! Rows are sent to the public API, so they pass every rule that a submission passes. Each has a key
-//! made of its content, so that a row that was stored before is not stored again.
+//! Rows are sent to the public API, so they pass every rule that a submission passes. Each has a
+//! key made of its content, so that a row that was stored before is not stored again.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -24,7 +24,7 @@ pub(crate) async fn status(args: OutboundStatusArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// What is held, and what waits.
+/// What is held, and what is pending.
 fn status_text(state: &Value) -> String {
     let number = |name: &str| state[name].as_u64().unwrap_or_default();
     let now = SystemClock.now();
@@ -94,7 +94,7 @@ fn waiting((mails, deliveries, apps): (u64, u64, u64), sinks: Vec<String>) -> St
 
 /// How far events are published to a sink.
 fn sink_of(name: &str, waiting_since: Option<Timestamp>, now: Timestamp) -> String {
-    let Some(since) = waiting_since else { return format!("no event waits for {name}") };
+    let Some(since) = waiting_since else { return format!("no events are waiting for {name}") };
     let seconds = (now.as_millis() - since.as_millis()).max(0) / 1000;
     let (count, unit) = match seconds.unsigned_abs() {
         seconds @ ..120 => (seconds, "second"),
@@ -102,7 +102,7 @@ fn sink_of(name: &str, waiting_since: Option<Timestamp>, now: Timestamp) -> Stri
         seconds @ 7_200..172_800 => (seconds / 3_600, "hour"),
         seconds => (seconds / 86_400, "day"),
     };
-    format!("events for {name} wait since {since} ({} behind)", counted(count, unit))
+    format!("events for {name} waiting since {since} ({} behind)", counted(count, unit))
 }
 
 fn deliveries_of(count: u64) -> String {
@@ -129,10 +129,10 @@ mod tests {
         ] {
             let text = shown(seconds);
             assert!(
-                text.starts_with("events for nats/A wait since ") && text.ends_with(lag),
+                text.starts_with("events for nats/A waiting since ") && text.ends_with(lag),
                 "{text}"
             );
         }
-        assert_eq!(sink_of("nats/A", None, now), "no event waits for nats/A");
+        assert_eq!(sink_of("nats/A", None, now), "no events are waiting for nats/A");
     }
 }

@@ -1,7 +1,7 @@
 //! Sends spans to a receiver: OTLP over HTTP, as binary Protobuf.
 //!
-//! It never delays what it reports: spans wait in a bounded queue, and are lost if the receiver does
-//! not take them in time. Failures are logged once a minute, with the number of lost spans.
+//! It never delays what it reports: spans wait in a bounded queue, and are lost if the receiver
+//! does not take them in time. Failures are logged once a minute, with the number of lost spans.
 
 use std::future::pending;
 use std::time::{Duration, Instant};

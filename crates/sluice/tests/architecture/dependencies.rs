@@ -1,6 +1,7 @@
 //! What may enter the dependency tree: the rules of `deny.toml`, for everyone who runs the tests.
 //!
-//! `cargo deny check bans licenses sources` checks the same and more, but compiling it takes minutes.
+//! `cargo deny check bans licenses sources` checks the same and more, but compiling it takes
+//! minutes.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -105,7 +106,8 @@ pub(crate) fn offences(policy: &Policy, packages: &[Package]) -> Vec<String> {
     offences
 }
 
-/// Whether a licence expression can be fulfilled with these licences. AND binds more tightly than OR.
+/// Whether a licence expression can be fulfilled with these licences. AND binds more tightly than
+/// OR.
 pub(crate) fn fits(expression: &str, allowed: &impl Fn(&str) -> bool) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();

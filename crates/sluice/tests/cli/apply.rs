@@ -2,10 +2,11 @@
 
 use crate::{meanwhile, support};
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::{Value, json};
-use support::{Server, assert_complains, sluice, text};
+use support::author::Author;
+use support::{assert_complains, text};
 
 const LUNCH: &str = "\
 flow:
@@ -17,66 +18,11 @@ questions:
   - { id: why, type: longText, prompt: Why? }
 ";
 
-struct Author {
-    folder: tempfile::TempDir,
-    server: Server,
-    token: String,
-}
-
 impl Author {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::on_test_store(folder.path());
-        let token = server.token().unwrap();
-        Self { folder, server, token }
-    }
-
-    fn write(&self, name: &str, content: &str) {
-        std::fs::write(self.folder.path().join(name), content).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = sluice();
-        command.current_dir(self.folder.path()).args(arguments);
-        command.env("SLUICE_SERVER", &self.server.base).env("SLUICE_TOKEN", &self.token);
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    /// Runs a command, checks its exit code, and returns its output.
-    #[track_caller]
-    fn ends(&self, code: i32, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {output:?}");
-        text(&output.stdout)
-    }
-
-    async fn flow(&self, key: &str) -> Value {
-        let apps = self.server.admin(&self.token, "/apps").await.1;
-        let app = apps["items"][0]["appId"].as_str().unwrap();
-        let path = format!("/apps/{app}/flows?key={key}");
-        self.server.admin(&self.token, &path).await.1["items"][0].clone()
-    }
-
     async fn versions(&self, key: &str) -> Vec<Value> {
         let flow = self.flow(key).await;
         let path = format!("/flows/{}/versions", flow["flowId"].as_str().unwrap());
         self.server.admin(&self.token, &path).await.1["items"].as_array().unwrap().clone()
-    }
-
-    async fn put_draft(&self, key: &str, definition: &Value) {
-        let flow = self.flow(key).await;
-        let id = flow["flowId"].as_str().unwrap();
-        let url = format!("{}/api/admin/v1/flows/{id}/draft", self.server.base);
-        let request = self.server.http.put(url).bearer_auth(&self.token).json(definition);
-        assert!(request.send().await.unwrap().status().is_success());
     }
 }
 
@@ -84,22 +30,22 @@ impl Author {
 async fn a_file_is_created_updated_and_then_left_alone() {
     let author = Author::new();
     author.write("lunch.yaml", LUNCH);
-    let planned = author.ends(2, &["flow", "apply", "lunch.yaml", "--dry-run"]);
+    let planned = author.prints(2, &["flow", "apply", "lunch.yaml", "--dry-run"]);
     let created =
         "lunch.yaml: lunch: new flow\n  New survey “Lunch” with 2 questions\n  New label “food”\n";
     assert_eq!(planned, format!("{created}1 file: 1 would change, 0 unchanged\n"));
     assert!(author.flow("lunch").await.is_null(), "a dry run changes nothing");
 
-    let applied = author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    let applied = author.prints(0, &["flow", "apply", "lunch.yaml"]);
     assert!(applied.starts_with(created) && applied.contains("published version 1"), "{applied}");
     let flow = author.flow("lunch").await;
     assert_eq!((&flow["name"], &flow["labels"]), (&json!("Lunch"), &json!(["food"])));
-    assert!(author.ends(0, &["flow", "list"]).contains("version 1   Lunch  key=lunch"));
+    assert!(author.prints(0, &["flow", "list"]).contains("version 1   Lunch  key=lunch"));
 
-    let again = author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    let again = author.prints(0, &["flow", "apply", "lunch.yaml"]);
     assert_eq!(again, "lunch.yaml: lunch: no changes\n1 file: 0 changed, 1 unchanged\n");
     assert_eq!(
-        author.ends(0, &["flow", "diff", "lunch.yaml"]),
+        author.prints(0, &["flow", "diff", "lunch.yaml"]),
         again.replace("changed,", "would change,")
     );
     assert_eq!(author.versions("lunch").await.len(), 1);
@@ -117,9 +63,9 @@ lunch.yaml: lunch: 4 changes
   “Why?” was removed
     Its answers stay in the results, up to the last version that asked it.
 ";
-    let planned = author.ends(2, &["flow", "diff", "lunch.yaml"]);
+    let planned = author.prints(2, &["flow", "diff", "lunch.yaml"]);
     assert_eq!(planned, format!("{difference}1 file: 1 would change, 0 unchanged\n"));
-    let applied = author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    let applied = author.prints(0, &["flow", "apply", "lunch.yaml"]);
     assert!(
         applied.starts_with(difference) && applied.contains("published version 2"),
         "{applied}"
@@ -127,13 +73,13 @@ lunch.yaml: lunch: 4 changes
 
     // Settings alone need no new version.
     author.write("lunch.yaml", &changed.replace("closeAfter: 100", "closeAfter: null"));
-    let applied = author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    let applied = author.prints(0, &["flow", "apply", "lunch.yaml"]);
     assert!(
         applied.contains("no longer closes") && applied.contains("settings saved"),
         "{applied}"
     );
     assert_eq!(author.versions("lunch").await.len(), 2);
-    assert!(author.ends(0, &["flow", "apply", "lunch.yaml"]).contains("no changes"));
+    assert!(author.prints(0, &["flow", "apply", "lunch.yaml"]).contains("no changes"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,12 +114,12 @@ async fn all_files_are_checked_before_anything_is_written() {
         "same.json",
         r#"{"flow": {"key": "lunch"}, "title": "Other", "description": "d", "questions": []}"#,
     );
-    let twice = author.ends(3, &["flow", "apply", "lunch.yaml", "same.json"]);
+    let twice = author.prints(3, &["flow", "apply", "lunch.yaml", "same.json"]);
     assert_eq!(twice, "same.json: /flow/key: lunch.yaml has the same key, lunch\n");
     let absent = author.run(&["flow", "apply", "lunch.yaml", "absent.yaml"]);
     assert_complains(&absent, 1, &["absent.yaml", "JSON or YAML"]);
     // What only the server knows is checked first as well.
-    author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    author.prints(0, &["flow", "apply", "lunch.yaml"]);
     author.write("new.yaml", &LUNCH.replace("key: lunch", "key: new"));
     author.write("lunch.yaml", &LUNCH.replace("key: lunch", "key: lunch\n  kind: form"));
     let other_kind = author.run(&["flow", "apply", "new.yaml", "lunch.yaml"]);
@@ -184,12 +130,12 @@ async fn all_files_are_checked_before_anything_is_written() {
     );
     assert!(author.flow("new").await.is_null());
     author.write("lunch.yaml", LUNCH);
-    author.ends(0, &["flow", "archive", "lunch"]);
+    author.prints(0, &["flow", "archive", "lunch"]);
     let archived = author.run(&["flow", "apply", "new.yaml", "lunch.yaml"]);
     assert_complains(&archived, 1, &["lunch.yaml: ", "is archived", "--restore"]);
     assert!(author.flow("new").await.is_null());
-    author.ends(0, &["flow", "archive", "lunch", "--restore"]);
-    let both = author.ends(0, &["flow", "apply", "new.yaml", "lunch.yaml"]);
+    author.prints(0, &["flow", "archive", "lunch", "--restore"]);
+    let both = author.prints(0, &["flow", "apply", "new.yaml", "lunch.yaml"]);
     assert!(both.ends_with("2 files: 1 changed, 1 unchanged\n"), "{both}");
 }
 
@@ -197,7 +143,7 @@ async fn all_files_are_checked_before_anything_is_written() {
 async fn a_draft_with_other_changes_is_not_replaced() {
     let author = Author::new();
     author.write("lunch.yaml", LUNCH);
-    author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    author.prints(0, &["flow", "apply", "lunch.yaml"]);
     let question = |prompt: &str| json!({"id": "taste", "type": "rating", "prompt": prompt});
     let edited = json!({"title": "Brunch", "questions": [question("How was lunch?")]});
     author.put_draft("lunch", &edited).await;
@@ -216,11 +162,11 @@ async fn a_draft_with_other_changes_is_not_replaced() {
         assert!(printed.contains(part), "{part:?} is not in {printed}");
     }
     assert_eq!(author.versions("lunch").await.len(), 1);
-    let difference = author.ends(1, &["flow", "diff", "lunch.yaml"]);
+    let difference = author.prints(1, &["flow", "diff", "lunch.yaml"]);
     assert!(difference.contains("“Why?” now reads “Why so?”"), "{difference}");
-    let replaced = author.ends(0, &["flow", "apply", "lunch.yaml", "--overwrite-draft"]);
+    let replaced = author.prints(0, &["flow", "apply", "lunch.yaml", "--overwrite-draft"]);
     assert!(replaced.contains("published version 2"), "{replaced}");
-    assert!(author.ends(0, &["flow", "apply", "lunch.yaml"]).contains("no changes"));
+    assert!(author.prints(0, &["flow", "apply", "lunch.yaml"]).contains("no changes"));
     // A draft that is as in the file is published as it is.
     let third = json!({"title": "Lunch", "questions": [question("Third?")]});
     author.put_draft("lunch", &third).await;
@@ -229,7 +175,7 @@ async fn a_draft_with_other_changes_is_not_replaced() {
         &json!({"flow": {"key": "lunch"}, "title": "Lunch", "questions": [question("Third?")]})
             .to_string(),
     );
-    let third = author.ends(0, &["flow", "apply", "third.json"]);
+    let third = author.prints(0, &["flow", "apply", "third.json"]);
     assert!(third.contains("published version 3"), "{third}");
 }
 
@@ -237,7 +183,7 @@ async fn a_draft_with_other_changes_is_not_replaced() {
 async fn of_two_that_apply_at_once_none_is_lost() {
     let author = Author::new();
     author.write("lunch.yaml", LUNCH);
-    author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    author.prints(0, &["flow", "apply", "lunch.yaml"]);
     let mut published = 1;
     for round in 0..3 {
         let names: Vec<String> = (0..3).map(|it| format!("{round}-{it}")).collect();
@@ -269,7 +215,7 @@ async fn of_two_that_apply_at_once_none_is_lost() {
         assert_eq!(versions.len(), published);
         // A refused save may have left its draft.
         author.write("lunch.yaml", &LUNCH.replace("Why?", &format!("Why {round}?")));
-        author.ends(0, &["flow", "apply", "lunch.yaml", "--overwrite-draft"]);
+        author.prints(0, &["flow", "apply", "lunch.yaml", "--overwrite-draft"]);
         published += 1;
     }
 }
@@ -282,20 +228,20 @@ async fn a_flow_is_pulled_into_a_file_that_apply_leaves_unchanged() {
     assert_complains(&keyless, 2, &["no key", "--key"]);
     let wrong = author.run(&["flow", "pull", &demo, "--key", "My Key"]);
     assert_complains(&wrong, 2, &["--key must have 1 to 64 letters", "another"]);
-    author.ends(0, &["flow", "pull", &demo, "--key", "demo", "--out", "demo.yaml"]);
+    author.prints(0, &["flow", "pull", &demo, "--key", "demo", "--out", "demo.yaml"]);
     let settings = LUNCH.replace(
         "labels: [food]",
         "name: 'Lunch: the name'\n  labels: [food]\n  liveWindow: {startsAt: 2026-01-01T00:00:00Z}\n  graceWindowSeconds: 60\n  \
          closeAfter: 9\n  quotas: [{id: bad, when: {question: taste, lessThan: 3}, limit: 2}]",
     );
     author.write("lunch.yaml", &settings);
-    author.ends(0, &["flow", "apply", "lunch.yaml"]);
-    author.ends(0, &["flow", "pull", "lunch", "--out", "pulled.yaml"]);
-    author.ends(0, &["flow", "pull", "demo", "--out", "demo.json"]);
+    author.prints(0, &["flow", "apply", "lunch.yaml"]);
+    author.prints(0, &["flow", "pull", "lunch", "--out", "pulled.yaml"]);
+    author.prints(0, &["flow", "pull", "demo", "--out", "demo.json"]);
     for files in
         [&["demo.yaml", "pulled.yaml", "lunch.yaml"][..1], &["pulled.yaml"], &["demo.json"]]
     {
-        let output = author.ends(0, &[&["flow", "apply"], files].concat());
+        let output = author.prints(0, &[&["flow", "apply"], files].concat());
         assert!(output.contains("no changes"), "{output}");
     }
     let pulled = author.read("pulled.yaml");
@@ -305,16 +251,16 @@ async fn a_flow_is_pulled_into_a_file_that_apply_leaves_unchanged() {
     );
     assert!(pulled.contains("\nquestions:\n  - id: taste\n    type: rating\n"), "{pulled}");
     // The same flow in another app.
-    let app = author.ends(0, &["app", "create", "Second"]);
+    let app = author.prints(0, &["app", "create", "Second"]);
     let app = app.split_whitespace().next().unwrap();
-    author.ends(0, &["flow", "apply", "pulled.yaml", "--app", app]);
+    author.prints(0, &["flow", "apply", "pulled.yaml", "--app", app]);
     let several = author.run(&["flow", "pull", "lunch"]);
     assert_eq!(several.status.code(), Some(2));
     assert!(text(&several.stderr).contains(&format!("--app {app}")), "{several:?}");
-    let copy = author.ends(0, &["flow", "pull", "lunch", "--app", app]);
+    let copy = author.prints(0, &["flow", "pull", "lunch", "--app", app]);
     assert_eq!(copy, pulled);
     author.put_draft("demo", &json!({"title": "Later", "questions": []})).await;
-    let draft = author.ends(0, &["flow", "pull", "demo", "--draft", "--format", "json"]);
+    let draft = author.prints(0, &["flow", "pull", "demo", "--draft", "--format", "json"]);
     let draft: Value = serde_json::from_str(&draft).unwrap();
     assert_eq!((&draft["title"], &draft["flow"]["key"]), (&json!("Later"), &json!("demo")));
     assert_complains(
@@ -328,51 +274,51 @@ async fn a_flow_is_pulled_into_a_file_that_apply_leaves_unchanged() {
 async fn a_flow_is_closed_retired_and_archived_by_its_key() {
     let author = Author::new();
     author.write("lunch.yaml", LUNCH);
-    author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    author.prints(0, &["flow", "apply", "lunch.yaml"]);
     let window = ["flow", "window", "lunch"];
     let set =
         [&window[..], &["--opens", "2026-01-01T00:00:00Z", "--closes", "2099-01-01T00:00:00Z"]]
             .concat();
-    let shown = author.ends(0, &set);
+    let shown = author.prints(0, &set);
     assert_eq!(shown, "opens   2026-01-01T00:00:00.000Z\ncloses  2099-01-01T00:00:00.000Z\n");
-    let shown = author.ends(0, &[&window[..], &["--opens", "any"]].concat());
+    let shown = author.prints(0, &[&window[..], &["--opens", "any"]].concat());
     assert_eq!(shown, "opens   any time\ncloses  2099-01-01T00:00:00.000Z\n");
-    let closed = author.ends(0, &[&window[..], &["--closes", "now"]].concat());
+    let closed = author.prints(0, &[&window[..], &["--closes", "now"]].concat());
     assert!(closed.starts_with("opens   any time\ncloses  2"), "{closed}");
     assert!(!closed.contains("2099"), "{closed}");
     assert_eq!(
-        author.ends(0, &[&window[..], &["--closes", "never"]].concat()),
+        author.prints(0, &[&window[..], &["--closes", "never"]].concat()),
         "opens   any time\ncloses  never\n"
     );
-    author.ends(2, &window);
+    author.prints(2, &window);
 
     author.write("lunch.yaml", &LUNCH.replace("Why?", "Why so?"));
-    author.ends(0, &["flow", "apply", "lunch.yaml"]);
-    let retired = author.ends(0, &["flow", "retire", "lunch", "--version", "1"]);
+    author.prints(0, &["flow", "apply", "lunch.yaml"]);
+    let retired = author.prints(0, &["flow", "retire", "lunch", "--version", "1"]);
     assert!(retired.starts_with("retired version 1 (fv_"), "{retired}");
     let unknown = author.run(&["flow", "retire", "lunch", "--version", "7"]);
     assert_complains(&unknown, 1, &["no version 7", "2 published versions"]);
-    assert!(author.ends(0, &["flow", "retire", "lunch"]).starts_with("retired version 2"));
+    assert!(author.prints(0, &["flow", "retire", "lunch"]).starts_with("retired version 2"));
     assert_complains(
         &author.run(&["flow", "retire", "lunch"]),
         1,
         &["no published version", "--version"],
     );
     // Nothing is published any more: the file publishes it again.
-    let again = author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    let again = author.prints(0, &["flow", "apply", "lunch.yaml"]);
     assert!(again.contains("  Published again, with 2 questions\n"), "{again}");
     assert!(again.contains("published version 3") && !again.contains("First"), "{again}");
-    let listed = author.ends(0, &["flow", "versions", "lunch"]);
+    let listed = author.prints(0, &["flow", "versions", "lunch"]);
     let lines: Vec<&str> = listed.lines().collect();
     assert_eq!(lines.len(), 3, "{listed}");
     for (line, start) in lines.iter().zip(["3  open  ", "2  retired  ", "1  retired  "]) {
         assert!(line.starts_with(start) && line.contains("  fv_"), "{listed}");
     }
 
-    author.ends(0, &["flow", "archive", "lunch"]);
-    assert!(author.ends(0, &["flow", "list"]).contains("archived    Lunch  key=lunch"));
-    author.ends(0, &["flow", "archive", "lunch", "--restore"]);
-    assert!(author.ends(0, &["flow", "list"]).contains("version 3   Lunch  key=lunch"));
+    author.prints(0, &["flow", "archive", "lunch"]);
+    assert!(author.prints(0, &["flow", "list"]).contains("archived    Lunch  key=lunch"));
+    author.prints(0, &["flow", "archive", "lunch", "--restore"]);
+    assert!(author.prints(0, &["flow", "list"]).contains("version 3   Lunch  key=lunch"));
 }
 
 /// Applies a file while a colleague changes the flow just before the request that starts so.
@@ -396,7 +342,7 @@ async fn apply_meanwhile(
 async fn settings_that_a_colleague_changed_meanwhile_are_not_overwritten() {
     let author = Author::new();
     author.write("lunch.yaml", LUNCH);
-    author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    author.prints(0, &["flow", "apply", "lunch.yaml"]);
     author.write("settings.yaml", &LUNCH.replace("[food]", "[food, weekly]"));
     let with_draft = LUNCH.replace("[food]", "[food, weekly]").replace("Why?", "Why so?");
     author.write("both.yaml", &with_draft);
@@ -423,7 +369,7 @@ async fn settings_that_a_colleague_changed_meanwhile_are_not_overwritten() {
         }
         assert_eq!(author.versions("lunch").await.len(), 1, "nothing was published");
     }
-    let again = author.ends(0, &["flow", "apply", "both.yaml"]);
+    let again = author.prints(0, &["flow", "apply", "both.yaml"]);
     assert!(again.contains("published version 2"), "{again}");
     assert_eq!(author.flow("lunch").await["labels"], json!(["food", "weekly"]));
 }
@@ -432,7 +378,7 @@ async fn settings_that_a_colleague_changed_meanwhile_are_not_overwritten() {
 async fn a_draft_that_a_colleague_saved_meanwhile_does_not_prevent_settings() {
     let author = Author::new();
     author.write("lunch.yaml", LUNCH);
-    author.ends(0, &["flow", "apply", "lunch.yaml"]);
+    author.prints(0, &["flow", "apply", "lunch.yaml"]);
     author.write("settings.yaml", &LUNCH.replace("[food]", "[food, weekly]"));
     let flow = author.flow("lunch").await;
     let id = flow["flowId"].as_str().unwrap();

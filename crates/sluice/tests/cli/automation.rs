@@ -4,41 +4,12 @@ use crate::support;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Output;
 
 use serde_json::Value;
-use support::{Server, assert_complains, run, sluice, text};
+use support::author::Author;
+use support::{assert_complains, run, sluice, text};
 
-struct Operator {
-    folder: tempfile::TempDir,
-    server: Server,
-    token: String,
-}
-
-impl Operator {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::on_test_store(folder.path());
-        let token = server.token().unwrap();
-        Self { folder, server, token }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = sluice();
-        command.current_dir(self.folder.path()).args(arguments);
-        command.env("SLUICE_SERVER", &self.server.base).env("SLUICE_TOKEN", &self.token);
-        command.output().unwrap()
-    }
-
-    #[track_caller]
-    fn done(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        text(&output.stdout)
-    }
-}
-
-impl Operator {
+impl Author {
     /// The app of the demo.
     fn app(&self) -> String {
         self.done(&["app", "list"]).split(' ').next().unwrap().to_owned()
@@ -51,38 +22,38 @@ fn json_lines(printed: &str) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_and_tokens_are_created_listed_and_revoked() {
-    let operator = Operator::new();
-    let (app, first) = (operator.app(), operator.server.id("pk_"));
-    let second = operator.done(&["key", "create"]).trim().to_owned();
-    let listed = operator.done(&["key", "list", "--app", &app]);
+    let author = Author::new();
+    let (app, first) = (author.app(), author.server.id("pk_"));
+    let second = author.done(&["key", "create"]).trim().to_owned();
+    let listed = author.done(&["key", "list", "--app", &app]);
     assert_eq!(listed, format!("{first}  {app}\n{second}  {app}\n"));
-    operator.done(&["key", "revoke", &first]);
-    assert_eq!(operator.done(&["key", "list"]), format!("{second}  {app}\n"));
-    let again = operator.run(&["key", "revoke", &first]);
+    author.done(&["key", "revoke", &first]);
+    assert_eq!(author.done(&["key", "list"]), format!("{second}  {app}\n"));
+    let again = author.run(&["key", "revoke", &first]);
     assert_complains(&again, 1, &["no active key", "key list"]);
-    let last = operator.run(&["key", "revoke", &second]);
+    let last = author.run(&["key", "revoke", &second]);
     assert!(text(&last.stderr).contains("no active key; create one"), "{last:?}");
 
     let create = ["token", "create", "--name", "build step", "--scope", "read,export"];
-    let secret = operator.done(&create).trim().to_owned();
-    let listed = operator.done(&["token", "list"]);
+    let secret = author.done(&create).trim().to_owned();
+    let listed = author.done(&["token", "list"]);
     let line = listed.lines().find(|line| line.ends_with("\"build step\"")).unwrap();
     assert!(line.contains("  read,export  all-apps  active  "), "{line}");
     assert!(!listed.contains(&secret), "a list has no secrets: {listed}");
     let id = line.split(' ').next().unwrap();
-    operator.done(&["app", "list", "--token", &secret]);
-    operator.done(&["token", "revoke", id]);
-    assert_eq!(operator.run(&["app", "list", "--token", &secret]).status.code(), Some(1));
-    assert!(operator.done(&["token", "list"]).contains("  revoked 2"));
+    author.done(&["app", "list", "--token", &secret]);
+    author.done(&["token", "revoke", id]);
+    assert_eq!(author.run(&["app", "list", "--token", &secret]).status.code(), Some(1));
+    assert!(author.done(&["token", "list"]).contains("  revoked 2"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_list_is_also_json() {
-    let operator = Operator::new();
-    let (app, flow) = (operator.app(), operator.server.id("fl_"));
-    operator.done(&["identity", "add", &app]);
-    operator.done(&["user", "add", "ann@example.com", "--role", "owner", "--instance"]);
-    operator.done(&["invite", "add", &flow, "--user-id", "4711"]);
+    let author = Author::new();
+    let (app, flow) = (author.app(), author.server.id("fl_"));
+    author.done(&["identity", "add", &app]);
+    author.done(&["user", "add", "ann@example.com", "--role", "owner", "--instance"]);
+    author.done(&["invite", "add", &flow, "--user-id", "4711"]);
     for (list, field) in [
         (&["app", "list"][..], "appId"),
         (&["flow", "list"], "flowId"),
@@ -94,12 +65,12 @@ async fn every_list_is_also_json() {
         (&["flow", "versions", &flow], "flowVersionId"),
         (&["identity", "counts", &app], "identityVerification"),
     ] {
-        let items = json_lines(&operator.done(&[list, &["--json"]].concat()));
+        let items = json_lines(&author.done(&[list, &["--json"]].concat()));
         assert!(!items.is_empty(), "{list:?}");
         assert!(items.iter().all(|item| item[field].is_string()), "{list:?}: {items:?}");
     }
-    assert!(json_lines(&operator.done(&["respondent", "list", &app, "--json"])).is_empty());
-    let status = json_lines(&operator.done(&["outbound", "status", "--json"]));
+    assert!(json_lines(&author.done(&["respondent", "list", &app, "--json"])).is_empty());
+    let status = json_lines(&author.done(&["outbound", "status", "--json"]));
     assert_eq!((status.len(), &status[0]["heldHere"]), (1, &Value::Bool(false)), "{status:?}");
 }
 
@@ -113,14 +84,14 @@ fn write_profiles(home: &Path, content: &str, mode: u32) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_profile_names_the_server_and_its_token() {
-    let operator = Operator::new();
-    let second = operator.done(&["app", "create", "Second"]);
+    let author = Author::new();
+    let second = author.done(&["app", "create", "Second"]);
     let second = second.split_whitespace().next().unwrap();
     let home = tempfile::tempdir().unwrap();
     let profiles = format!(
         "default = \"here\"\n[profiles.here]\nserver = \"{}\"\ntoken = \"{}\"\napp = \"{second}\"\n\
          [profiles.gone]\nserver = \"http://127.0.0.1:1\"\ntoken = \"t\"\n",
-        operator.server.base, operator.token
+        author.server.base, author.token
     );
     let run = |arguments: &[&str]| {
         let mut command = sluice();

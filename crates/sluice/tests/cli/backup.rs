@@ -1,5 +1,5 @@
-//! `sluice backup` and `sluice restore` as an operator runs them: while a server stores responses, from
-//! and into both stores, and refused.
+//! `sluice backup` and `sluice restore` as an operator runs them: while a server stores responses,
+//! from and into both stores, and refused.
 
 use crate::cluster;
 use crate::support;

@@ -2,8 +2,8 @@
 //! respondent's address.
 //!
 //! Unique words are sent in every field that can hold such a value, in requests that succeed, are
-//! refused or cannot be parsed; then the whole log at trace level, all metrics and every byte of the
-//! exported traces are searched for them.
+//! refused or cannot be parsed; then the whole log at trace level, all metrics and every byte of
+//! the exported traces are searched for them.
 
 use crate::cluster;
 use crate::identity;

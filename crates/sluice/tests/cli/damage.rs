@@ -1,4 +1,5 @@
-//! Damage in a database file: found by `verify`, `move`, `backup` and a running server, and never certified.
+//! Damage in a database file: found by `verify`, `move`, `backup` and a running server, and never
+//! certified.
 
 use crate::cluster;
 use crate::support;

@@ -3,10 +3,11 @@
 
 use crate::support;
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::json;
-use support::{Server, sluice, text};
+use support::author::Author;
+use support::text;
 
 const LUNCH: &str = "\
 flow: { key: lunch }
@@ -14,43 +15,7 @@ title: Lunch
 questions: [{ id: why, type: longText, prompt: Why? }]
 ";
 
-struct Author {
-    folder: tempfile::TempDir,
-    server: Server,
-    token: String,
-}
-
 impl Author {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::on_test_store(folder.path());
-        let token = server.token().unwrap();
-        Self { folder, server, token }
-    }
-
-    fn write(&self, name: &str, content: &str) {
-        std::fs::write(self.folder.path().join(name), content).unwrap();
-    }
-
-    /// Without a token.
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = sluice();
-        command.current_dir(self.folder.path()).args(arguments);
-        command.env("SLUICE_SERVER", &self.server.base);
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).env("SLUICE_TOKEN", &self.token).output().unwrap()
-    }
-
-    #[track_caller]
-    fn ends(&self, code: i32, arguments: &[&str]) -> Output {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {output:?}");
-        output
-    }
-
     /// What both commands print, which must be the same.
     #[track_caller]
     fn compared(&self, code: i32, files: &[&str]) -> (String, String) {
@@ -58,18 +23,6 @@ impl Author {
         let dry_run = self.ends(code, &[&["flow", "apply", "--dry-run"], files].concat());
         assert_eq!(diff, dry_run);
         (text(&diff.stdout), text(&diff.stderr))
-    }
-
-    /// Saves a draft in the flow with this key, as an author in the console does.
-    async fn put_draft(&self, key: &str, prompt: &str) {
-        let listed = text(&self.ends(0, &["flow", "list"]).stdout);
-        let line = listed.lines().find(|line| line.ends_with(&format!("key={key}"))).unwrap();
-        let id = line.split(' ').next().unwrap();
-        let url = format!("{}/api/admin/v1/flows/{id}/draft", self.server.base);
-        let questions = json!([{"id": "why", "type": "longText", "prompt": prompt}]);
-        let draft = json!({"title": "Lunch", "questions": questions});
-        let saved = self.server.http.put(url).bearer_auth(&self.token).json(&draft).send();
-        assert!(saved.await.unwrap().status().is_success());
     }
 }
 
@@ -85,7 +38,8 @@ async fn exit_code_2_means_only_that_something_would_change() {
             assert!(text(&output.stderr).contains(part), "{part:?}: {output:?}");
         };
         let with = |more: &[&'static str]| [command, more].concat();
-        let tokenless = author.command(&with(&["lunch.yaml"])).output().unwrap();
+        let tokenless =
+            author.command(&with(&["lunch.yaml"])).env_remove("SLUICE_TOKEN").output().unwrap();
         fails(tokenless, "an admin token is needed");
         fails(author.run(&with(&["lunch.yaml", "--profile", "absent"])), "profile");
         fails(author.run(&with(&["lunch.yaml", "--server", "nowhere"])), "server's address");
@@ -101,7 +55,7 @@ async fn exit_code_2_means_only_that_something_would_change() {
     }
     // Other commands keep 2 for an invalid command line.
     author.ends(2, &["flow", "list", "--wrong"]);
-    let tokenless = author.command(&["flow", "list"]).output().unwrap();
+    let tokenless = author.command(&["flow", "list"]).env_remove("SLUICE_TOKEN").output().unwrap();
     assert_eq!(tokenless.status.code(), Some(2), "{tokenless:?}");
 }
 
@@ -114,7 +68,8 @@ async fn a_diff_is_a_dry_run_also_beside_a_draft_of_someone_else() {
     let (same, _) = author.compared(0, &["lunch.yaml"]);
     assert!(same.ends_with("1 file: 0 would change, 1 unchanged\n"), "{same}");
 
-    author.put_draft("lunch", "Why not?").await;
+    let questions = json!([{"id": "why", "type": "longText", "prompt": "Why not?"}]);
+    author.put_draft("lunch", &json!({"title": "Lunch", "questions": questions})).await;
     // The published version is as in the file: the draft is in nobody's way.
     let (_, notes) = author.compared(0, &["lunch.yaml"]);
     assert!(notes.contains("a draft with other changes, which stays"), "{notes}");

@@ -1,5 +1,5 @@
-//! The data folder of a running server is taken away: it stops at once, names what happened, and the
-//! next start does not put an empty database in its place. SIGHUP does not stop it.
+//! The data folder of a running server is taken away: it stops at once, names what happened, and
+//! the next start does not put an empty database in its place. SIGHUP does not stop it.
 
 #![cfg(unix)]
 use crate::support;

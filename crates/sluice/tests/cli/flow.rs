@@ -5,8 +5,9 @@ use crate::support;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 
+use support::author::Author;
 use support::{Server, assert_complains, http, run, sluice, submit, text};
 
 const FLOW: &str = "title: Lunch\nquestions:\n- {id: nps, type: nps, prompt: How was it?}\n";
@@ -61,45 +62,6 @@ fn a_check_reads_stdin() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stdout).starts_with("-: /title: "));
-}
-
-/// A server, and commands that call it.
-struct Author {
-    folder: tempfile::TempDir,
-    server: Server,
-    token: String,
-}
-
-impl Author {
-    fn new() -> Self {
-        Self::at("127.0.0.1:0")
-    }
-
-    /// With a server that listens at this address.
-    fn at(listen: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::start_with(folder.path(), listen, |command| command);
-        let token = server.token().unwrap();
-        Self { folder, server, token }
-    }
-
-    fn command(&self, arguments: &[&str]) -> std::process::Command {
-        let mut command = sluice();
-        command.current_dir(self.folder.path()).args(arguments);
-        command.env("SLUICE_SERVER", &self.server.base).env("SLUICE_TOKEN", &self.token);
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    /// Runs a command that must succeed, and returns its output.
-    fn done(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        text(&output.stdout)
-    }
 }
 
 /// The word after a label, or the first word with this prefix.
@@ -206,7 +168,8 @@ fn a_system_without_root_certificates_is_reported() {
 async fn a_tail_prints_each_response_once_and_survives_a_restart() {
     // Nobody else gets the port while the server is gone.
     let port = Port::reserve();
-    let mut author = Author::at(&format!("127.0.0.1:{}", port.number));
+    let listen = format!("127.0.0.1:{}", port.number);
+    let mut author = Author::with(|folder| Server::start_with(folder, &listen, |command| command));
     let (key, flow, version) =
         (author.server.id("pk_"), author.server.id("fl_"), author.server.id("fv_"));
     let url = author.server.submit_url(&key);

@@ -3,9 +3,9 @@
 use crate::support;
 
 use std::path::Path;
-use std::process::Output;
 
-use support::{Server, assert_complains, http, sluice, submit, text};
+use support::author::Author;
+use support::{assert_complains, http, submit, text};
 
 const LUNCH: &str = "\
 flow: { key: lunch }
@@ -15,19 +15,10 @@ questions:
   - { id: why, type: longText, prompt: Why? }
 ";
 
-struct Author {
-    folder: tempfile::TempDir,
-    server: Server,
-    token: String,
-}
-
 impl Author {
     /// With the published flow `lunch`, which has one response.
-    async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::on_test_store(folder.path());
-        let token = server.token().unwrap();
-        let author = Self { folder, server, token };
+    async fn with_lunch() -> Self {
+        let author = Self::new();
         author.write("lunch.yaml", LUNCH);
         author.write("rows.csv", "nps,why\n3,slow\n");
         author.write("people.csv", "userId\n1\n");
@@ -42,29 +33,7 @@ impl Author {
         author
     }
 
-    fn write(&self, name: &str, content: &str) {
-        std::fs::write(self.folder.path().join(name), content).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = sluice();
-        command.current_dir(self.folder.path()).args(arguments);
-        command.env("SLUICE_SERVER", &self.server.base).env("SLUICE_TOKEN", &self.token);
-        command.output().unwrap()
-    }
-
-    #[track_caller]
-    fn done(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        text(&output.stdout)
-    }
-
-    fn id(&self) -> String {
+    fn lunch_id(&self) -> String {
         let listed = self.done(&["flow", "list"]);
         let line = listed.lines().find(|line| line.ends_with("key=lunch")).unwrap();
         line.split(' ').next().unwrap().to_owned()
@@ -79,8 +48,8 @@ fn typeform() -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_that_takes_a_flow_takes_its_key() {
-    let author = Author::new().await;
-    let id = author.id();
+    let author = Author::with_lunch().await;
+    let id = author.lunch_id();
 
     let tail = ["responses", "tail", "lunch", "--since", "all", "--limit", "1"];
     assert!(author.done(&tail).contains("why=good"));
@@ -114,8 +83,8 @@ async fn every_command_that_takes_a_flow_takes_its_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_several_apps_use_needs_the_app() {
-    let author = Author::new().await;
-    let id = author.id();
+    let author = Author::with_lunch().await;
+    let id = author.lunch_id();
     let made = author.done(&["app", "create", "Second"]);
     let second = made.split_whitespace().next().unwrap();
     author.done(&["flow", "apply", "lunch.yaml", "--app", second]);
@@ -145,7 +114,7 @@ async fn a_key_that_several_apps_use_needs_the_app() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_are_rebuilt_by_the_key_of_a_flow() {
-    let author = Author::new().await;
+    let author = Author::with_lunch().await;
     let folder = author.folder.path().to_owned();
     let store = crate::database::of_folder(&folder);
     let of_store: Vec<&str> = store.iter().flat_map(|url| ["--store", url]).collect();
@@ -159,7 +128,7 @@ async fn counts_are_rebuilt_by_the_key_of_a_flow() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_preferred_to_a_key_of_the_same_name() {
-    let author = Author::new().await;
+    let author = Author::with_lunch().await;
     author.write("lunch", "title: Of the file\nquestions: [{id: a, type: yesNo, prompt: A}]\n");
     let module = author.done(&["types", "lunch"]);
     assert!(module.contains("OfTheFileAnswers") && !module.contains("FlowId"), "{module}");

@@ -72,7 +72,7 @@ async fn everything_is_moved_compared_and_shown_by_table() {
                  webhook endpoints in 3 apps";
     assert_eq!(parts.next(), Some(first));
     for (number, part) in parts.enumerate() {
-        let sink = format!("events for nats/é{number} wait since 2025-11-15T02:00:00.");
+        let sink = format!("events for nats/é{number} waiting since 2025-11-15T02:00:00.");
         assert!(part.starts_with(&sink) && part.ends_with(" days behind)"), "{part}");
     }
     assert!(held.contains("nats/é0"), "{held}");

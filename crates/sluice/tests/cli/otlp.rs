@@ -1,5 +1,5 @@
-//! Traces: a real receiver decodes what a server exports, and what it must not contain is searched for
-//! in every byte.
+//! Traces: a real receiver decodes what a server exports, and what it must not contain is searched
+//! for in every byte.
 
 use std::collections::BTreeMap;
 use std::path::Path;

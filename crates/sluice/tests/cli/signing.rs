@@ -1,8 +1,8 @@
 //! The Rust snippets of the guides: a server that enforces identity tokens accepts what that of the
 //! identity guide signs, and that of the guide to events verifies what a server sends.
 //!
-//! The snippets are compiled here, with the libraries they need; another test checks that they equal
-//! the guides'. The client tests run the snippets in other languages.
+//! The snippets are compiled here, with the libraries they need; another test checks that they
+//! equal the guides'. The client tests run the snippets in other languages.
 
 use crate::identity;
 use crate::support;

@@ -1,5 +1,5 @@
-//! The order of writes and syncs of SQLite's files, as the system sees it: a reply only after the sync
-//! of the log, the database only after the log, and on a slow disk no sync that does nothing.
+//! The order of writes and syncs of SQLite's files, as the system sees it: a reply only after the
+//! sync of the log, the database only after the log, and on a slow disk no sync that does nothing.
 
 #![cfg(target_os = "linux")]
 use crate::support;

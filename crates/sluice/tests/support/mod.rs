@@ -1,5 +1,7 @@
 //! Runs the real binary: as a server that stops with the test, or as a command until it ends.
 
+pub(crate) mod author;
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;

@@ -183,7 +183,7 @@ impl Site {
     pub(crate) async fn submit(&self, key: &str, submission: &Value) -> Receipt {
         let app = self.engine.app_by_key(key).await.unwrap().unwrap();
         let body = submission.to_string();
-        self.engine.submit(&app, Some(body.as_bytes()), None).await.unwrap()
+        self.engine.submit_as(&app, Some(body.as_bytes()), None, None).await.unwrap()
     }
 
     /// Stores a response; returns its id.

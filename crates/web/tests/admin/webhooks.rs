@@ -37,7 +37,8 @@ pub(crate) async fn sent(site: &Site, app: &str, endpoint: &str, flow: &str) -> 
     text(&deliveries(site, app, endpoint).await[0]["deliveryId"])
 }
 
-async fn with_response() -> (Site, String, String, String) {
+/// A site with an app, its key, and a published flow.
+async fn with_flow() -> (Site, [String; 4]) {
     let site = Site::start().await;
     // PostgreSQL compares with its own clock how far the log can be read.
     let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
@@ -45,6 +46,11 @@ async fn with_response() -> (Site, String, String, String) {
     let (app, key) = site.app().await;
     let flow = site.flow(&app).await;
     let version = site.publish(&flow).await;
+    (site, [app, key, flow, version])
+}
+
+async fn with_response() -> (Site, String, String, String) {
+    let (site, [app, key, flow, version]) = with_flow().await;
     let response = site.store(&key, &version, json!({})).await;
     site.clock.advance_millis(1_000);
     (site, app, flow, response)
@@ -194,5 +200,56 @@ async fn the_document_describes_every_event() {
         let required = content["schema"]["properties"]["data"]["required"].as_array();
         assert!(required.is_some_and(|it| !it.is_empty()), "{name}");
         assert_eq!(content["example"]["type"], json!(name));
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_token_receives_no_further_events() {
+    let (site, [app, key, _, version]) = with_flow().await;
+    let path = format!("/apps/{app}/events");
+    let new = json!({"name": "Stream", "scopes": ["read"], "appId": app});
+    let made = site.post("/tokens", new).await.ok(201);
+    let open = |accept: &str, query: &str| {
+        let request = Request::get(format!("{}{path}{query}", admin::BASE))
+            .header("authorization", format!("Bearer {}", text(&made["token"])))
+            .header("accept", accept);
+        site.router.clone().oneshot(request.body(Body::empty()).unwrap())
+    };
+    let stream = open("text/event-stream", "?after=latest").await.unwrap();
+    assert_eq!(stream.status(), 200);
+    let waiting = tokio::spawn(open("application/json", "?after=latest&wait=30"));
+    let mut body = stream.into_body();
+    // The greeting: the stream is open.
+    body.frame().await.unwrap().unwrap();
+    site.delete(&format!("/tokens/{}", text(&made["tokenId"]))).await.ok(204);
+    let secret = site.store(&key, &version, json!({})).await;
+    site.clock.advance_millis(1_000);
+    let logged = async || {
+        let page = site.get(&format!("{path}?types=response.created")).await.ok(200);
+        page.to_string().contains(&secret)
+    };
+    until(&site, "the response", logged).await;
+    let rest = tokio::time::timeout(Duration::from_secs(60), body.collect()).await;
+    let rest = rest.expect("the stream ends").unwrap().to_bytes();
+    assert!(!String::from_utf8_lossy(&rest).contains("response.created"), "{rest:?}");
+    let waited = waiting.await.unwrap().unwrap();
+    assert_eq!(waited.status(), 401);
+}
+
+#[tokio::test]
+async fn the_url_of_an_endpoint_is_stored_as_it_is_used() {
+    let (site, app, _, _) = with_response().await;
+    let path = format!("/apps/{app}/webhooks");
+    for (url, stored) in [
+        ("https://hooks.example/a\r\nX-Injected: 1", "https://hooks.example/aX-Injected:%201"),
+        ("https://hooks.example\\@other.example/", "https://hooks.example/@other.example/"),
+        ("HTTPS://Hooks.Example:443", "https://hooks.example/"),
+    ] {
+        let made = site.post(&path, json!({"url": url})).await.ok(201);
+        assert_eq!(made["url"], stored);
+        let one = format!("{path}/{}", text(&made["webhookId"]));
+        site.patch(&one, json!({"url": "https://hooks.example/b"})).await.ok(200);
+        assert_eq!(site.patch(&one, json!({"url": url})).await.ok(200)["url"], stored);
+        site.delete(&one).await.ok(204);
     }
 }

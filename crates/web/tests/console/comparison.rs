@@ -1,4 +1,5 @@
-//! Comparisons of results: groups under a filter by answers, and whether differences could be chance.
+//! Comparisons of results: groups under a filter by answers, and whether differences could be
+//! chance.
 
 use std::time::Duration;
 

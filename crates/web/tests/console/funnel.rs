@@ -91,3 +91,47 @@ async fn the_period_and_the_version_narrow_the_funnel() {
     let page = root.get(&format!("{address}?period=7d&version={one}")).await.ok();
     assert!(page.contains("No visits here") && page.contains("Show all"), "{page}");
 }
+
+#[tokio::test]
+async fn the_results_start_with_how_many_finished_and_how_long_it_took() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let (flow, version) = site.flow(app, definition("Feedback")).await;
+    let answers = json!({"answers": {"nps": "9", "why": "It works."}, "tags": {"plan": "free"}});
+    site.respond(app, version, answers).await;
+    let root = site.root().await;
+    let address = format!("/console/flows/{flow}/results");
+    let page = root.get(&address).await.ok();
+    assert!(page.contains("<dt>Net promoter score</dt><dd class=\"big\">+100</dd>"), "{page}");
+    assert!(!page.contains("Completion rate"), "{page}");
+    for steps in [&[("opened", "")][..], &[("opened", ""), ("finished", "")]] {
+        count(&site, flow, version, steps).await;
+    }
+    // The funnel writes what was counted.
+    root.get(&format!("{address}/funnel")).await.ok();
+    for (query, shown) in [("", true), ("?period=7d", false), ("?tag.plan=free", false)] {
+        let page = root.get(&format!("{address}{query}")).await.ok();
+        let rate = "<dt>Completion rate</dt><dd class=\"big\">50%</dd><dd class=\"hint\">1 of 2 visits finished</dd>";
+        assert_eq!(page.contains(rate), shown, "{query}: {page}");
+        assert_eq!(page.contains("≈ 48 s"), shown, "{query}: {page}");
+    }
+}
+
+/// A question that only some are asked is not shown as if all others had left before it.
+#[tokio::test]
+async fn a_question_that_not_everyone_is_asked_has_a_share_of_its_own() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let (flow, version) = site.flow(app, definition("Feedback")).await;
+    let root = site.root().await;
+    let address = format!("/console/flows/{flow}/results/funnel");
+    let all =
+        [("opened", ""), ("seen", "nps"), ("started", ""), ("passed", "nps"), ("finished", "")];
+    for _ in 0..9 {
+        count(&site, flow, version, &all).await;
+    }
+    count(&site, flow, version, &[("seen", "why"), ("passed", "why")]).await;
+    let page = root.get(&address).await.ok();
+    assert!(page.contains(">1 asked</text>") && page.contains("A grey bar is"), "{page}");
+    has_row(&page, "2. Why?", ["1", "11%", "0"]);
+}

@@ -113,7 +113,7 @@ async fn reaches(site: &Site, app: &App, template: &str) -> bool {
 /// The exchanges with this route so far.
 fn counted(site: &Site, template: &str) -> u64 {
     let label = format!("route=\"{template}\"");
-    let text = site.engine.metrics_text();
+    let text = site.engine.health().metrics_text();
     let requests = text.lines().filter(|line| line.starts_with("sluice_http_requests_total"));
     let lines = requests.filter(|line| line.contains(&label));
     lines.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()

@@ -14,6 +14,8 @@ async fn invitations_are_sent_from_the_share_page_and_bounces_are_shown() {
     let share = format!("/console/flows/{flow}/share");
     let page = desk.get(&share).await.ok();
     assert!(page.contains("Send each of them their link by e-mail"), "{page}");
+    // With a mail server, links are sent unless the author decides otherwise.
+    assert!(page.contains("name=\"mail\" value=\"yes\" checked"), "{page}");
     let email = [
         ("subject", "Your stay"),
         ("text", "How was **it**?"),
@@ -28,7 +30,7 @@ async fn invitations_are_sent_from_the_share_page_and_bounces_are_shown() {
     let invited = desk.post(&format!("{share}/invitations"), &people).await;
     assert_eq!(invited.to(), format!("{share}?done=invited-by-mail#invitations"));
     assert!(desk.get(&share).await.ok().contains("Waiting"));
-    let done = site.engine.deliver_mails().await.unwrap();
+    let done = site.engine.upkeep().deliver_mails().await.unwrap();
     assert_eq!((done.sent, done.failed), (1, 1));
     let mails = inbox.take();
     assert_eq!(mails[0].subject, "Your stay");
@@ -62,7 +64,7 @@ async fn password_links_are_sent_or_shown() {
         [("email", "new@mail.example"), ("name", "New"), ("role", "viewer"), ("appId", "all")];
     let made = root.post("/console/settings/users", &new).await;
     let user = made.to().strip_suffix("?done=link-mailed").unwrap().to_owned();
-    site.engine.deliver_mails().await.unwrap();
+    site.engine.upkeep().deliver_mails().await.unwrap();
     let mail = inbox.take().remove(0);
     assert_eq!(mail.to, "new@mail.example");
     let (_, link) = mail.text.split_once("/console/welcome#").unwrap();
@@ -89,7 +91,7 @@ async fn a_forgotten_password_gets_the_same_reply_for_every_address() {
         replies.push(visitor.post("/console/forgotten", &[("email", email)]).await.ok());
     }
     assert!(replies.iter().all(|reply| *reply == replies[0]));
-    while site.engine.deliver_mails().await.unwrap().sent == 0 {
+    while site.engine.upkeep().deliver_mails().await.unwrap().sent == 0 {
         tokio::task::yield_now().await;
     }
     let mails = inbox.take();
@@ -161,15 +163,15 @@ async fn a_copy_shows_what_is_held_and_resumes() {
     let (site, _) = Site::with_mail().await;
     let root = site.root().await;
     let page = "/console/settings/mail";
-    assert!(!root.get(page).await.ok().contains("are held"));
+    assert!(!root.get(page).await.ok().contains("are on hold"));
     let held = Write::HoldOutbound(Some(site.engine.now()));
     site.store.apply(At::Instance, vec![held].into()).await.unwrap();
     let shown = root.get(page).await.ok();
-    assert!(shown.contains("E-mails and webhooks are held"), "{shown}");
-    assert!(shown.contains("Drop what waits") && shown.contains("Send what waits"));
+    assert!(shown.contains("E-mails and webhooks are on hold"), "{shown}");
+    assert!(shown.contains("Discard pending") && shown.contains("Send pending"));
     let resumed = root.post(&format!("{page}/resume"), &[("waiting", "drop")]).await;
     assert_eq!(resumed.to(), format!("{page}?done=resumed"));
-    assert!(!root.get(page).await.ok().contains("are held"));
+    assert!(!root.get(page).await.ok().contains("are on hold"));
 }
 
 #[tokio::test]
@@ -188,7 +190,7 @@ async fn every_page_says_that_nothing_is_sent_to_those_who_may_decide() {
         "/console/settings/mail".to_owned(),
     ] {
         let page = root.get(&path).await.ok();
-        assert!(page.contains("Nothing is sent.") && page.contains("held since"), "{path}");
+        assert!(page.contains("Nothing is sent.") && page.contains("on hold since"), "{path}");
         assert!(page.contains("href=\"/console/settings/mail\""), "{path}");
         if !path.ends_with("/mail") {
             let page = owner.get(&path).await.ok();

@@ -10,6 +10,7 @@ mod comparison;
 mod design;
 mod desk;
 mod editor;
+mod editor_faults;
 #[path = "../../../engine/tests/support/faulty.rs"]
 #[allow(dead_code, unreachable_pub, reason = "only its counters are used here")]
 mod faulty;

@@ -82,7 +82,7 @@ async fn the_newest_come_first_and_answers_read_as_labels() {
     let viewer = world.as_a(Role::Viewer).await;
     let html = viewer.get(&world.list()).await.ok();
     assert_eq!(rows(&html), ids(&[second, first]));
-    assert!(html.contains("The API, &lt;i&gt;own&lt;/i&gt;"), "{html}");
+    assert!(html.contains("The API · &lt;i&gt;own&lt;/i&gt;"), "{html}");
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     for raw in ["<script>alert", "<img", "<i>own", "<b>"] {
         assert!(!html.contains(raw), "{raw}");

@@ -43,6 +43,12 @@ async fn an_app_is_set_up_and_faults_keep_what_was_typed() {
     assert_eq!(row.hosted.as_deref(), Some(r#"{"spamProtection":false}"#));
     let shown = owner.get(&format!("{path}?done=saved")).await.ok();
     assert!(shown.contains("Saved.") && shown.contains("value=\"Web shop\""));
+    // An hour is shown as such, and amounts have units.
+    assert!(shown.contains("value=\"1\"") && shown.contains("value=\"hours\" selected"), "{shown}");
+    let two_days = [("name", "Web shop"), ("graceWindowSeconds", "2"), ("graceUnit", "days")];
+    owner.post(&path, &two_days).await.to();
+    let row = site.engine.get_app(&actor(), app).await.unwrap().row;
+    assert_eq!(row.grace_window_seconds, Some(172_800));
     let wrong = [("name", "Kept"), ("graceWindowSeconds", "soon"), ("allowedOrigins", "b.example")];
     let refused = owner.post(&path, &wrong).await;
     assert_eq!(refused.status, 422);
@@ -52,6 +58,27 @@ async fn an_app_is_set_up_and_faults_keep_what_was_typed() {
     let refused = owner.post(&path, &wrong).await;
     assert!(refused.text.contains("href=\"#allowedOrigins\""), "{}", refused.text);
     assert_eq!(site.engine.get_app(&actor(), app).await.unwrap().row.name, "Web shop");
+}
+
+#[tokio::test]
+async fn the_audit_log_names_the_flow_and_links_to_it() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let (flow, _) = site
+        .flow(app, json!({"title": "Lunch & more", "description": "Hello", "questions": []}))
+        .await;
+    site.engine.put_draft(&actor(), flow, definition("More")).await.unwrap();
+    let named = format!("<a href=\"/console/flows/{flow}\">“Lunch &amp; more”</a>");
+    let (root, owner) = (site.root().await, site.signed_in(Some(app), Role::Owner).await);
+    for (browser, path) in [
+        (&owner, format!("/console/apps/{app}/settings/audit")),
+        (&root, "/console/settings/audit".to_owned()),
+    ] {
+        let log = browser.get(&path).await.ok();
+        for before in ["published version 1 of ", "edited the draft of ", "created the flow "] {
+            assert!(log.contains(&format!("{before}{named}")), "{before}: {log}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ async fn the_calls_have_real_ids_and_the_last_one_stores_a_response() {
         .unwrap()
         .replace("'\\''", "'");
     let view = site.engine.app_by_key(&key).await.unwrap().unwrap();
-    let receipt = site.engine.submit(&view, Some(body.as_bytes()), None).await.unwrap();
+    let receipt = site.engine.submit_as(&view, Some(body.as_bytes()), None, None).await.unwrap();
     assert!(matches!(receipt, Receipt::Accepted(_)), "{body}: {receipt:?}");
     let typescript = text_of(&page, "calls-typescript");
     assert!(typescript.contains(&key) && typescript.contains("\"order\": ["), "{typescript}");

@@ -251,7 +251,8 @@ impl Site {
             "respondentAnalyticsAdmission": "collection_only", "answers": {}
         });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let receipt = self.engine.submit(&view, Some(body.to_string().as_bytes()), None).await;
+        let receipt =
+            self.engine.submit_as(&view, Some(body.to_string().as_bytes()), None, None).await;
         match receipt.unwrap() {
             Receipt::Accepted(accepted) => accepted.response_id,
             refused => panic!("{refused:?}"),

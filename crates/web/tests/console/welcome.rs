@@ -26,6 +26,8 @@ async fn a_link_sets_a_password_and_signs_in_once() {
     let short = browser.post(PAGE, &[("code", &link), ("password", "short")]).await;
     assert_eq!(short.status, 422);
     assert!(short.text.contains("href=\"#password\"") && short.text.contains("at least 10"));
+    let beside = "<p class=\"error\" id=\"password-error\">New password must ";
+    assert!(short.text.contains(beside), "{}", short.text);
     // The whole link may be pasted instead of its code.
     let reply = browser.post(PAGE, &[("code", &link), ("password", PASSWORD)]).await;
     assert_eq!(reply.to(), "/console?done=welcome");

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::browser::{Browser, READ, path, published, stored};
+use crate::browser::{Browser, READ, one, path, published, stored};
 use crate::support::Site;
 
 fn survey() -> Value {
@@ -85,4 +85,46 @@ async fn an_ending_that_repeats_an_answer_is_shown_without_an_address_that_conta
     let done = done.replace("&amp;", "&");
     assert!(done.contains("&ending=named") && !done.contains("Ada"), "{done}");
     assert!(site.get(&done, &[]).await.text().contains(">you</span></h1>"));
+}
+
+/// Nothing was asked, so there is nothing to send, and no answers that were saved.
+#[tokio::test]
+async fn a_message_is_confirmed_and_does_not_thank_for_answers() {
+    let site = Site::start().await;
+    for questions in [json!([]), json!([{"id": "news", "type": "statement", "prompt": "We moved"}])]
+    {
+        let message = json!({
+            "title": "We moved", "description": "To New Road.",
+            "respondentAnalytics": "never", "questions": questions,
+        });
+        let flow = published(&site, message).await;
+        let mut browser = Browser::open(&site, &path(flow)).await;
+        assert!(browser.html().contains("value=\"send\">OK</button>"), "{}", browser.html());
+        site.at(READ);
+        browser.press("send", &[]).await;
+        site.at(0);
+        let done = browser.page.header("location").unwrap();
+        let done = site.get(&done, &[]).await.text();
+        assert!(done.contains("Thank you") && !done.contains("answers are saved"), "{done}");
+        assert_eq!(stored(&site, flow).await.len(), 1);
+    }
+    let flow = published(&site, one(json!({"id": "why", "type": "longText", "prompt": "?"}))).await;
+    assert!(
+        Browser::open(&site, &path(flow)).await.html().contains("value=\"send\">Send</button>")
+    );
+}
+
+/// Another ending may be about anything: only the usual one has a tick above it.
+#[tokio::test]
+async fn only_the_usual_ending_has_a_tick() {
+    let site = Site::start().await;
+    let mut survey = survey();
+    survey["ending"] = json!({"title": "Thanks"});
+    let address = path(published(&site, survey).await);
+    for (stars, title, ticked) in [("1", "Sorry", false), ("4", "Thanks", true)] {
+        let done = finished(&site, &address, stars, "").await.page.header("location").unwrap();
+        let page = site.get(&done, &[]).await.text();
+        assert!(page.contains(&format!(">{title}</h1>")), "{page}");
+        assert_eq!(page.contains("<div class=\"tick\">"), ticked, "{page}");
+    }
 }

@@ -32,7 +32,8 @@ async fn images_have_their_place_size_and_text() {
     let question = json!({"assetId": wide, "alt": "Like \"{{answer:name|you}}\""});
     let flow = published(&site, survey(&question, &json!({"assetId": small}))).await;
     let mut browser = Browser::open(&site, &path(flow)).await;
-    // The page of the first question has the second one in a template: its images are not loaded yet.
+    // The page of the first question has the second one in a template: its images are not loaded
+    // yet.
     assert!(browser.html().contains(&format!("/a/{wide}")));
     site.at(READ);
     browser.press("next", &[("answers.name", "<Ada>")]).await;

@@ -142,3 +142,72 @@ async fn forms_count_toward_the_bytes_of_their_address() {
     }
     assert_eq!(outcomes, [303, 429]);
 }
+
+const FORM: [(&str, &str); 1] = [("content-type", "application/x-www-form-urlencoded")];
+
+fn burst(amount: u32) -> Option<Quota> {
+    let quota = Quota::with_period(Duration::from_secs(3600)).unwrap();
+    Some(quota.allow_burst(NonZeroU32::new(amount).unwrap()))
+}
+
+async fn limited(limits: Limits) -> Site {
+    let mut site = Site::with_limits(limits).await;
+    site.router = site.router.for_peer("203.0.113.7".parse().unwrap());
+    site
+}
+
+#[tokio::test]
+async fn every_page_counts_toward_the_calls_of_its_address() {
+    let limits = Limits { calls_per_address: burst(4), ..Limits::default() };
+    let site = limited(limits).await;
+    let flow = published(&site, text()).await;
+    let requests: [(Method, String); 4] = [
+        (Method::GET, path(flow)),
+        (Method::GET, format!("{}/done", path(flow))),
+        (Method::POST, format!("{}/opened", path(flow))),
+        (Method::POST, path(flow)),
+    ];
+    let send = async |(method, path): &(Method, String), headers: &[(&str, &str)]| {
+        site.send(request(method.clone(), path, headers, Body::empty())).await
+    };
+    for request in &requests {
+        assert_ne!(send(request, &FORM).await.status, 429, "{request:?}");
+    }
+    for request in &requests {
+        let refused = send(request, &FORM).await;
+        assert_eq!(refused.status, 429, "{request:?}");
+        assert!(refused.text().contains("Something went wrong"), "{}", refused.text());
+        assert!(refused.header("retry-after").is_some() && refused.header("ratelimit").is_some());
+        // The script keeps the form, and the answers in it.
+        let scripted = send(request, &[FORM[0], ("sluice-script", "1")]).await;
+        scripted.assert_problem(429, "rate_limited");
+    }
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_form_count_before_it_is_read_and_a_small_one_is_shown_again() {
+    let site = limited(Limits { bytes_per_address: burst(100_000), ..Limits::default() }).await;
+    let flow = published(&site, text()).await;
+    let browser = Browser::open(&site, &path(flow)).await;
+    let (version, key) = (browser.hidden("version"), browser.hidden("key"));
+    let send = async |announced: usize, body: Body| {
+        let length = announced.to_string();
+        let headers = [FORM[0], ("content-length", length.as_str())];
+        site.send(request(Method::POST, &path(flow), &headers, body)).await
+    };
+    site.at(READ);
+    let form = format!("go=next&version={version}&key={key}&answers.q=Kept.");
+    let first = send(form.len(), Body::from(form.clone())).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    // A form that never arrives takes what it announces, and no more is read.
+    let never =
+        || Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());
+    let stalled = tokio::time::timeout(Duration::from_millis(100), send(99_000, never())).await;
+    assert!(stalled.is_err(), "it waits for its body");
+    assert_eq!(send(99_000, never()).await.status, 429);
+    let large = format!("{form}{}", "x".repeat(2_000));
+    let again = send(large.len(), Body::from(large)).await;
+    assert_eq!(again.status, 429);
+    assert!(again.text().contains("Kept.") && again.text().contains("yours was not saved"));
+    assert!(stored(&site, flow).await.is_empty());
+}

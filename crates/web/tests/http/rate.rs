@@ -106,7 +106,7 @@ async fn calls_are_limited_by_app_in_every_framing() {
             assert_eq!(send(&site, framing, &input).await.status, 200, "{framing:?}");
         }
         assert_limited(&send(&site, framing, &input).await, "app", 4, "rate_limited");
-        let counted = site.engine.metrics_text();
+        let counted = site.engine.health().metrics_text();
         assert!(counted.contains("sluice_limited_requests_total{reason=\"app\"} 1"), "{counted}");
         assert!(counted.contains("sluice_submissions_total{outcome=\"stored\"} 4"), "{counted}");
     }
@@ -163,7 +163,7 @@ async fn calls_are_limited_by_address_in_every_framing() {
         let refused = site.get(&site.path(&format!("flows/{flow}")), &[]).await;
         refused.assert_problem(429, "rate_limited");
         assert_headers(&refused, "address", 4);
-        let counted = site.engine.metrics_text();
+        let counted = site.engine.health().metrics_text();
         assert!(
             counted.contains("sluice_limited_requests_total{reason=\"address\"} 2"),
             "{counted}"
@@ -233,7 +233,7 @@ async fn over_its_daily_bytes_an_app_is_refused_until_midnight_utc() {
     // A request that would be refused for another reason gets that reason.
     assert_eq!(site.submit(&json!({})).await.data()["success"], false);
     assert_eq!(site.get(&site.path(&format!("flows/{flow}")), &[]).await.status, 200);
-    let counted = site.engine.metrics_text();
+    let counted = site.engine.health().metrics_text();
     assert!(counted.contains("sluice_limited_requests_total{reason=\"bytes\"} 7"), "{counted}");
     site.at(22 * 3600 * 1000);
     site.submit(&input).await.assert_accepted();
@@ -304,7 +304,7 @@ async fn bytes_are_limited_by_address_with_and_without_a_content_length() {
         let unannounced = send(&site, framing, &input).await;
         assert_limited(&unannounced, "address-bytes", 1_000, "rate_limited");
         assert_eq!(site.get(&site.path(&format!("flows/{flow}")), &[]).await.status, 200);
-        let counted = site.engine.metrics_text();
+        let counted = site.engine.health().metrics_text();
         let stored = if framing == SINGLE { 1 } else { 2 };
         for line in [
             "sluice_limited_requests_total{reason=\"address-bytes\"} 2".to_owned(),

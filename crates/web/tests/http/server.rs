@@ -419,3 +419,48 @@ async fn draining_ends_at_its_deadline() {
     assert!(started.elapsed() >= SHORT && started.elapsed() < PATIENCE);
     read_to_end(&mut stuck).await;
 }
+
+/// Otherwise a client that reuses the connection loses its next request.
+#[tokio::test]
+async fn a_refusal_by_the_head_of_a_request_keeps_the_connection_or_says_that_it_ends() {
+    let running = Running::start(Limits::default()).await;
+    let (flow, _) = running.site.published().await;
+    let visits = "/api/v1/pk_x/visits".to_owned();
+    let token = "/api/admin/v1/apps".to_owned();
+    for (path, status) in [
+        ("/nothing".to_owned(), "404"),
+        ("/healthz".to_owned(), "405"),
+        ("/f/fl_0000000000000000000000".to_owned(), "404"),
+        (format!("/f/{flow}/done"), "405"),
+        ("/u/ml_x".to_owned(), "404"),
+        ("/r/x".to_owned(), "403"),
+        ("/console/sign-out".to_owned(), "403"),
+        (visits, "401"),
+        (token, "401"),
+    ] {
+        let head = |length: usize| {
+            format!(
+                "POST {path} HTTP/1.1\r\nhost: x\r\norigin: https://other.example\r\ncontent-length: {length}\r\n\r\n"
+            )
+        };
+        // A small body may arrive after its head: the server waits for it.
+        let mut stream = running.connect().await;
+        stream.write_all(head(2).as_bytes()).await.unwrap();
+        tokio::task::yield_now().await;
+        stream.write_all(b"{}").await.unwrap();
+        let reply = read_reply(&mut stream).await;
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {reply}");
+        assert!(!reply.contains("connection: close"), "{path}: {reply}");
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        assert!(read_reply(&mut stream).await.ends_with("alive\n"), "{path}");
+        // One that does not arrive, and a large one, end the connection.
+        for (length, sent) in [(2, 0), (900 * 1024, 900 * 1024)] {
+            let mut stream = running.connect().await;
+            let body = " ".repeat(sent);
+            stream.write_all(format!("{}{body}", head(length)).as_bytes()).await.unwrap();
+            let reply = read_to_end(&mut stream).await;
+            assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {reply}");
+            assert!(reply.contains("connection: close\r\n"), "{path}: {reply}");
+        }
+    }
+}

@@ -1,5 +1,5 @@
-//! Requests with an `Idempotency-Key` on two nodes: each has one effect, also when it is sent to both
-//! at once, and when a node is killed while it carries some out.
+//! Requests with an `Idempotency-Key` on two nodes: each has one effect, also when it is sent to
+//! both at once, and when a node is killed while it carries some out.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Nodes whose clocks differ agree on what is open, because all of them follow the database's clock.
+//! Nodes whose clocks differ agree on what is open, because all of them follow the database's
+//! clock.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};

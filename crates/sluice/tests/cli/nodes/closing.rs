@@ -19,7 +19,8 @@ enum Reply {
 }
 
 async fn submit(url: String, key: String, body: Value) -> Reply {
-    // A busy machine may close a connection before the request has arrived: the same key is sent again.
+    // A busy machine may close a connection before the request has arrived: the same key is sent
+    // again.
     let sent = loop {
         let request = http().post(&url).header("idempotency-key", &key).json(&body);
         if let Ok(sent) = request.send().await {

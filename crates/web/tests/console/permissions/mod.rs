@@ -7,6 +7,7 @@
 
 mod below_path;
 mod line;
+mod reads;
 pub(crate) mod source;
 mod table;
 mod world;

@@ -150,8 +150,8 @@ impl World {
         all.into_iter().filter(|record| !is_session(record)).collect()
     }
 
-    /// The latest change in the audit log, and the number of changes to users, which include those of
-    /// their views.
+    /// The latest change in the audit log, and the number of changes to users, which include those
+    /// of their views.
     pub(super) async fn last_change(&self) -> String {
         let query = AuditQuery { app_id: None, after: None, limit: 20 };
         let rows = self.site.store.list_audit(&query).await.unwrap();
