@@ -111,8 +111,21 @@ test("sign in, publish, answer and read results below a path", async () => {
   await author.locator(`main a[href^="${PATH}/docs/"]`).first().click();
   await author.waitForURL(`${publicUrl}/docs/*`);
 
+  // A page of the host with the button of the service.
+  const visitor = await person();
+  await visitor.route(`https://${HOST}${PATH}/shop`, (route) => route.fulfill({
+    contentType: "text/html",
+    body: `<!doctype html><title>Shop</title><script src="${publicUrl}/f/assets/embed.js" data-flow="${flow}"></script>`,
+  }));
+  await visitor.goto(`${publicUrl}/shop`);
+  await visitor.getByRole("button", { name: "Feedback" }).click();
+  const embedded = visitor.frameLocator("iframe");
+  await embedded.getByText("How likely are you to recommend paths?").waitFor();
+  // The frame reports its height, so messages of the service are accepted.
+  await becomes(() => visitor.locator("iframe").evaluate((frame) => frame.style.blockSize !== ""), true);
+
   const paths = (await readFile(join(proxy.folder, "access.log"), "utf8")).match(/(?<="[A-Z]+ )\S+/g);
   assert.ok(paths.length > 50);
   assert.deepEqual(paths.filter((path) => path !== PATH && !path.startsWith(`${PATH}/`)), [], "requests outside the path");
-  assert.deepEqual([...author.faults, ...respondent.faults], []);
+  assert.deepEqual([...author.faults, ...respondent.faults, ...visitor.faults], []);
 });

@@ -72,13 +72,21 @@ function csv(text) {
   return rows.map((cells) => Object.fromEntries(header.map((name, at) => [name, cells[at]])));
 }
 
+/** On a phone the filters are folded. */
+async function unfoldFilters(page) {
+  const folded = page.locator(".folded-filters:not([open]) > summary");
+  if (await folded.isVisible()) await folded.click();
+}
+
 async function filterByScoreAndTag(page) {
+  await unfoldFilters(page);
   await page.getByText("Add filter").click();
   await page.getByLabel("Question", { exact: true }).selectOption({ label: PROMPTS.nps });
   await page.locator("#operator").selectOption("lt");
   await page.locator("#value").fill("7");
   await page.locator("#value").press("Enter");
   await becomes(() => responses(page), String(answered.filter(({ nps }) => nps < 7).length));
+  await unfoldFilters(page);
   await page.getByLabel("Tag", { exact: true }).selectOption("team=red");
   await becomes(() => responses(page), String(low.length));
 }

@@ -211,6 +211,11 @@ test("the preview has a real desktop width, and shows the ending while it is edi
   const { page } = await edit();
   const frame = page.locator("#preview-pane iframe");
   const sizes = () => frame.evaluate((it) => [it.contentWindow.innerWidth, it.getBoundingClientRect().width <= it.parentElement.clientWidth + 1]);
+  // A phone is readable without scaling; the author's choice is remembered.
+  await until(async () => assert.ok((await sizes())[0] <= 390));
+  await page.getByRole("button", { name: "Desktop" }).click();
+  await becomes(sizes, [1280, true]);
+  await page.reload();
   await becomes(sizes, [1280, true]);
   await page.getByRole("button", { name: "Phone" }).click();
   await until(async () => assert.ok((await sizes())[0] <= 390));

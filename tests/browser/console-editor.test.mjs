@@ -88,6 +88,11 @@ test("a question of every type is added, edited and stored", async () => {
     await page.locator(`.kind[data-type=${type}]`).click();
     await at(page, `/questions/${n}/prompt`).fill(`What about ${type}?`);
     await at(page, `/questions/${n}/help`).fill("Some help");
+    // New choices are empty.
+    for (const label of await item(page, n).locator(".choicelist [data-pointer$='/label']").all()) {
+      assert.equal(await label.inputValue(), "");
+      await label.fill(await label.getAttribute("placeholder"));
+    }
   }
   const set = async (type, field, value) => {
     const n = types.indexOf(type);

@@ -176,7 +176,7 @@ test("an endpoint is created, tested, fails, is repaired, rotated and deleted", 
   await page.getByText("Disabled. Events stay in the log").waitFor();
   await submit("While it was disabled");
   await page.getByRole("button", { name: "Enable" }).click();
-  await page.getByText("Enabled. The endpoint continues where it ended.").waitFor();
+  await page.getByText("Enabled. The endpoint continues where it left off.").waitFor();
   await submit("After it was enabled");
   await arrived("After it was enabled");
   await arrived("While it was disabled");

@@ -39,7 +39,7 @@ test("every page says that nothing is sent, since when, and how to resume", asyn
       const page = await desk.open(path, appearance);
       const what = `held ${path.split("/").at(-1).replace(appId, "flows")} ${appearance.theme} ${appearance.width}`;
       const text = await banner(page).innerText();
-      assert.match(text, /^Nothing is sent\. E-mails and webhooks are held since .+, because this database was restored or moved/, what);
+      assert.match(text, /^Nothing is sent\. E-mails and webhooks have been on hold since .+, because this database was restored or moved/, what);
       assert.match(text, /sluice outbound resume/, what);
       await checkAccess(page, what);
       await checkFits(page, what);
@@ -51,9 +51,9 @@ test("every page says that nothing is sent, since when, and how to resume", asyn
 
 test("the banner leads to the decision, and is gone after it", async () => {
   const page = await desk.open(`/console/flows/${flowId}/share`);
-  await banner(page).getByRole("link", { name: "Decide what happens to what waits" }).click();
-  await page.getByRole("heading", { name: "E-mails and webhooks are held" }).waitFor();
-  await page.getByRole("button", { name: "Drop what waits" }).click();
+  await banner(page).getByRole("link", { name: "Choose what to do with the pending items" }).click();
+  await page.getByRole("heading", { name: "E-mails and webhooks are on hold" }).waitFor();
+  await page.getByRole("button", { name: "Discard pending" }).click();
   await agree(page);
   await page.getByText("E-mails and webhooks are sent from now on.").waitFor();
   assert.equal(await banner(page).count(), 0);

@@ -139,7 +139,10 @@ test("a flow can turn going on by itself off, and without script nothing moves",
   }
 });
 
-test("scales are one row on a phone, with their labels below the ends", async () => {
+/** The least size of a target for a finger, in pixels. */
+const TARGET = 44;
+
+test("scales are one row, or two on a phone if there are many marks, with labels at the ends", async () => {
   const labels = { lowLabel: "Not at all likely", highLabel: "Extremely likely" };
   const scales = [
     { id: "nps", type: "nps", prompt: "NPS", ...labels },
@@ -153,19 +156,47 @@ test("scales are one row on a phone, with their labels below the ends", async ()
       const flow = await world.flow({ questions: [scale] });
       const page = await world.visit(flow.path, { size });
       const boxes = await page.locator(".mark").evaluateAll((all) => all.map((each) => each.getBoundingClientRect().toJSON()));
-      assert.equal(new Set(boxes.map(({ top }) => Math.round(top))).size, 1, `${scale.id}: one row`);
+      const rows = size === "phone" && boxes.length > 6 ? 2 : 1;
+      assert.equal(new Set(boxes.map(({ top }) => Math.round(top))).size, rows, `${scale.id}: ${rows} rows`);
+      assert.ok(boxes.every(({ width, height }) => width >= TARGET && height >= TARGET), `${scale.id}: wide enough`);
       const ends = await page.locator(".ends span").evaluateAll((all) => all.map((each) => {
         const range = document.createRange();
         range.selectNodeContents(each);
         return range.getBoundingClientRect().toJSON();
       }));
-      assert.ok(ends.every(({ top }) => top >= boxes[0].bottom), `${scale.id}: below`);
+      // In two rows, the low end is in the first and the high end in the last.
+      assert.ok(rows === 2 ? ends[0].bottom <= boxes[0].top : ends[0].top >= boxes[0].bottom, `${scale.id}: at the low end`);
+      assert.ok(ends[1].top >= boxes.at(-1).bottom, `${scale.id}: below the high end`);
       assert.ok(Math.abs(ends[0].left - boxes[0].left) < 3, `${scale.id}: the low label is at the start`);
-      assert.ok(Math.abs(ends[1].right - boxes.at(-1).right) < 3, `${scale.id}: the high label is at the end`);
+      assert.ok(Math.abs(ends[1].right - Math.max(...boxes.map(({ right }) => right))) < 3, `${scale.id}: the high label is at the end`);
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+      const described = await page.locator("fieldset").evaluate((group) =>
+        group.getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).textContent));
+      assert.deepEqual(described, Object.values(labels));
     }
   }
 });
+
+test("the columns of a matrix have the same width", async () => {
+  const labelled = (labels) => labels.map((label, at) => ({ id: `c${at}`, label }));
+  const columns = labelled(["Very dissatisfied", "Dissatisfied", "Neither", "OK", "Very satisfied"]);
+  const flow = await world.flow({ questions: [{ id: "grid", type: "matrix", prompt: "Each?", rows: labelled(["Price", "Speed"]), columns }] });
+  const page = await world.visit(flow.path);
+  const heads = await page.locator(".matrix thead th").evaluateAll((all) => all.map((each) => [each.offsetWidth, each.scrollWidth]));
+  assert.ok(heads.every(([width]) => Math.abs(width - heads[0][0]) <= 1), JSON.stringify(heads));
+  assert.ok(heads.every(([width, content]) => content <= width), "no label is cut off");
+});
+
+for (const way of WAYS) {
+  test(`a message is confirmed with OK, and thanks for no answers (${way})`, async () => {
+    const flow = await world.flow({ title: "We moved", description: "Our new address is 1 New Road.", questions: [] });
+    const page = await world.visit(flow.path, way);
+    await becomes(() => page.locator("button.primary").innerText(), "OK");
+    await page.locator("button.primary").click();
+    await page.locator("[data-state=stored]").waitFor();
+    await becomes(() => page.locator("main").innerText(), "Thank you");
+  });
+}
 
 test("the stars up to the chosen one are filled", async () => {
   const flow = await world.flow({ questions: [{ id: "stars", type: "rating", prompt: "Stars" }] });

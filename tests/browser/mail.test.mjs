@@ -104,14 +104,14 @@ test("a recipient unsubscribes, with and without JavaScript, and the page says w
   }
 });
 
-test("a user chooses notices of new responses", async () => {
+test("a user chooses notifications of new responses", async () => {
   for (const appearance of APPEARANCES) {
     const page = await visit(`/console/flows/${flowId}/responses`, { storageState, ...appearance });
-    await page.getByRole("link", { name: "Notices" }).click();
+    await page.getByRole("link", { name: "Notifications" }).click();
     await assertGood(page, `notices ${appearance.theme} ${appearance.width}`);
     await page.getByLabel("Within two minutes, several together").check();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("You get the next notice by e-mail").waitFor();
+    await page.getByText("You get the next notification by e-mail").waitFor();
   }
   const page = await visit(`/console/flows/${flowId}/responses/notices`, { storageState });
   assert.equal(await page.getByLabel("Within two minutes, several together").isChecked(), true);

@@ -41,7 +41,7 @@ def lines(file):
 
 def plain(cell):
     """A cell without the apostrophes that prevent formulas."""
-    return re.sub(r"(^|[;\t\r\n])'(?='*[=+\-@\t\r])", r"\1", cell)
+    return re.sub(r"(^|[;\t\r\n])'(?='*[=+\-@＝＋－＠\t\r])", r"\1", cell)
 
 
 def from_parquet(file):

@@ -119,11 +119,9 @@ class ResultsPage(Page):
         self.count("linked", found[1], self.summary["admitted"])
         self.count("linked of", found[2], self.summary["responses"])
         [(first, last)] = self.responses.rows(f"SELECT min(day), max(day) FROM responses WHERE {' AND '.join(self.filter.where)}")
-        ends = stats["First and last response"]
-        self.check.equal(f"{self.place} first", day_of(ends.first("dd", "big").text), first)
-        hint = ends.first("dd", "hint").text
-        shown = first if hint == "both on this day (UTC)" else day_of(re.fullmatch(r"to (.*) \(UTC\)", hint)[1])
-        self.check.equal(f"{self.place} last", shown, last)
+        shown = re.fullmatch(r"(.*?)(?: to (.*))? \(UTC\)", stats["Responses"].first("span", "stat-days").text)
+        self.check.equal(f"{self.place} first", day_of(shown[1]), first)
+        self.check.equal(f"{self.place} last", day_of(shown[2] or shown[1]), last)
         if not self.filter.query:
             today = survey.FIRST_DAY + datetime.timedelta(days=survey.DAYS - 1)
             week = [self.in_week(today), self.in_week(today - datetime.timedelta(days=7))]

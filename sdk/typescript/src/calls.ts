@@ -3,9 +3,6 @@
 import type { CallOptions } from "./transport.js";
 import type { Answers, ResolvedFlow, Snapshot, Submission, SubmitResult } from "./types.js";
 
-/** The payload generation that this client reads. */
-export const PAYLOAD_GENERATION = "4";
-
 export interface Calls {
   /** Whether calls have a token that says who answers. */
   readonly hasToken?: boolean;

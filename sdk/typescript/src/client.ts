@@ -1,7 +1,8 @@
 // `createSluice`: the calls of the public API, and sessions that make all of them.
 
-import { PAYLOAD_GENERATION, type Calls } from "./calls.js";
+import type { Calls } from "./calls.js";
 import { ifMissing, SluiceError } from "./errors.js";
+import { PAYLOAD_GENERATION } from "./generation.js";
 import { Session, type StartOptions } from "./session.js";
 import { call, randomId, type CallOptions, type TransportOptions } from "./transport.js";
 import type { Answers, FlowId, Submission, ValidateResult } from "./types.js";

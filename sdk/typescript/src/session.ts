@@ -4,8 +4,9 @@
 // rules, and submits. If a newer version was published meanwhile, answers that still fit are
 // carried over to it: the same question, the same type, valid.
 
-import { PAYLOAD_GENERATION, type Calls } from "./calls.js";
+import type { Calls } from "./calls.js";
 import { ifMissing, SluiceError } from "./errors.js";
+import { PAYLOAD_GENERATION } from "./generation.js";
 import { judgeKnown, judgeQuestion } from "./judge.js";
 import { arrange, follow, isAbsent, pagesOf } from "./logic.js";
 import { bestLocale, fill, plainText, translate, type Renderer, type Values } from "./texts.js";

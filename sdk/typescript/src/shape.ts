@@ -4,6 +4,7 @@
 // never causes an issue.
 
 import { chars, isEmail } from "./formats.js";
+import { PAYLOAD_GENERATION } from "./generation.js";
 import type { Answers, Issue, IssueCode } from "./types.js";
 
 const ANSWERS_MAX = 300;
@@ -46,9 +47,9 @@ export function checkShape(sent: unknown): { issues: Issue[]; answers: Answers }
   }
   shape.text(sent, "flowVersionId", "a string, the id of a published version");
   const generation = sent["flowVersionPayloadGeneration"];
-  if (shape.word(sent, "flowVersionPayloadGeneration", ["4"]) === false) {
+  if (shape.word(sent, "flowVersionPayloadGeneration", [PAYLOAD_GENERATION]) === false) {
     shape.add("payload_generation_mismatch", ["flowVersionPayloadGeneration"],
-      `is "${quoted(generation as string)}"; it must be the generation in which the version was fetched, and versions are served in "4".`);
+      `is "${quoted(generation as string)}"; it must be the generation in which the version was fetched, and versions are served in "${PAYLOAD_GENERATION}".`);
   }
   const admissions = ["collection_only", "admitted"];
   if (shape.word(sent, "respondentAnalyticsAdmission", admissions) === false) {

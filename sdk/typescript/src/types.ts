@@ -1,5 +1,7 @@
-// The data that Sluice sends and takes: snapshots of payload generation 4, submissions and their
+// The data that Sluice sends and takes: snapshots of one payload generation, submissions and their
 // results.
+
+import type { PayloadGeneration } from "./generation.js";
 
 /** A text, or several: the answer to a question, or the value of a tag. */
 export type Answer = string | readonly string[];
@@ -111,7 +113,7 @@ export interface Translation {
   sections?: { [section: string]: { title: string } };
 }
 
-/** A published version in payload generation 4. It never changes. */
+/** A published version in `PAYLOAD_GENERATION`. It never changes. */
 export interface Snapshot {
   flowVersionId: string;
   flowId: string;
@@ -165,7 +167,7 @@ export interface Context {
 
 export interface Submission<A extends Answers = Answers> {
   flowVersionId: string;
-  flowVersionPayloadGeneration: "4";
+  flowVersionPayloadGeneration: PayloadGeneration;
   respondentAnalyticsAdmission: Admission;
   answers?: A | null;
   identities?: readonly Identity[] | null;

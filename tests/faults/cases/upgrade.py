@@ -14,7 +14,7 @@ from places import need
 from under_load import SETTINGS
 
 # The calls by which each store writes, and about how many a first start makes.
-CALLS = {"SQLite": ("pwrite64", 90), "PostgreSQL": ("sendto,write,writev", 60)}
+CALLS = {"SQLite": ("pwrite64", 30), "PostgreSQL": ("sendto,write,writev", 60)}
 LATER = "INSERT INTO schema_history VALUES (99, 'later', '1', 0)"
 
 

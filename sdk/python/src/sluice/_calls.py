@@ -92,7 +92,8 @@ def fetch(api: Api, flow_version_id: str) -> Plan[Snapshot]:
     url = api.url("flow_versions", flow_version_id, query={"payload": PAYLOAD_GENERATION})
     data = yield from api.get(url)
     if not isinstance(data, dict) or data.get("payloadGeneration") != PAYLOAD_GENERATION:
-        raise ApiError("the reply is not a snapshot of generation 4", 200, "not_a_snapshot")
+        message = f"the reply is not a snapshot of generation {PAYLOAD_GENERATION}"
+        raise ApiError(message, 200, "not_a_snapshot")
     return Snapshot(data)
 
 
