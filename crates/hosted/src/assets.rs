@@ -31,9 +31,9 @@ const SCRIPT_PARTS: [&str; 10] = [
 pub(super) static STYLE: LazyLock<String> =
     LazyLock::new(|| small_style(include_str!("assets/style.css")));
 
-/// The style of images, for flows that have them, and its hash.
-pub(super) static IMAGE_STYLE: LazyLock<(String, String)> = LazyLock::new(|| {
-    let style = small_style(include_str!("assets/images.css"));
+/// The style of images, matrices and rankings, for flows that have one of them, and its hash.
+pub(super) static SECOND_STYLE: LazyLock<(String, String)> = LazyLock::new(|| {
+    let style = small_style(include_str!("assets/second.css"));
     let hash = policy_hash(&style);
     (style, hash)
 });
@@ -126,7 +126,7 @@ fn small_style(source: &str) -> String {
     }
     let mut small = String::with_capacity(plain.len());
     for word in plain.split_whitespace() {
-        let parts = small.ends_with(['{', '}', ';', ','])
+        let parts = small.ends_with(['{', '}', ';', ',', ':'])
             || word.starts_with(['{', '}'])
             || small.is_empty();
         if !parts {
@@ -159,10 +159,7 @@ mod tests {
     #[test]
     fn comments_and_white_space_are_removed_from_the_style() {
         let source = "/* a */\n:root { --a: 1px 2px;\n  color: red; }\n@media (x) {\n  a b > c, d { e: f; }\n}\n";
-        assert_eq!(
-            small_style(source),
-            ":root{--a: 1px 2px;color: red}@media (x){a b > c,d{e: f}}"
-        );
+        assert_eq!(small_style(source), ":root{--a:1px 2px;color:red}@media (x){a b > c,d{e:f}}");
     }
 
     #[test]

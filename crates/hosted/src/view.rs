@@ -11,10 +11,10 @@ use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::HostedVersion;
 use sluice_engine::rows::IdentityVerification;
-use sluice_flow::definition::Wording;
+use sluice_flow::definition::{Definition, Wording};
 use sluice_flow::id::FormKey;
 use sluice_flow::phrase::fill;
-use sluice_flow::question::Question;
+use sluice_flow::question::{Input, Question};
 use sluice_flow::submission::TextMap;
 
 use super::form::Form;
@@ -78,7 +78,7 @@ impl FormView<'_> {
             opened: self.opened.as_deref(),
             visits: self.visits.as_deref(),
             card: self.card(),
-            has_images: !definition.images().is_empty(),
+            has_second_style: has_second_style(definition),
             ..PageData::default()
         };
         let content = html! {
@@ -381,6 +381,13 @@ impl FormView<'_> {
 
 fn field(name: &str, value: &str) -> Markup {
     html! { input type="hidden" name=(name) value=(value) autocomplete="off"; }
+}
+
+fn has_second_style(definition: &Definition) -> bool {
+    let is_wide = |question: &Question| {
+        matches!(question.question_type.input(), Input::Order { .. } | Input::Grid { .. })
+    };
+    !definition.images().is_empty() || definition.questions().iter().any(is_wide)
 }
 
 /// The seed for the order of a question's options: the same for all pages of one form.

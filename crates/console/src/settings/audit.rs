@@ -109,20 +109,23 @@ fn sentence_of(entry: &AuditEntry) -> Markup {
     }
 }
 
-/// One entry as a sentence, which expands to the stored details.
+/// One entry as a sentence, with the stored details folded below it.
 fn entry_of(entry: &AuditEntry) -> Markup {
     let row = &entry.row;
     html! {
-        details.entry {
-            summary { (sentence_of(entry)) }
-            dl.facts {
-                dt { "Action" } dd { code { (row.action) } }
-                dt { "Subject" } dd {
-                    @if row.subject.starts_with("fl_") { a href={ "/console/flows/" (row.subject) } { code { (row.subject) } } }
-                    @else { code { (row.subject) } }
+        div {
+            (sentence_of(entry))
+            details.entry {
+                summary { "Details" }
+                dl.facts {
+                    dt { "Action" } dd { code { (row.action) } }
+                    dt { "Subject" } dd {
+                        @if row.subject.starts_with("fl_") { a href={ "/console/flows/" (row.subject) } { code { (row.subject) } } }
+                        @else { code { (row.subject) } }
+                    }
+                    dt { "Actor" } dd { code { (row.actor) } }
+                    @if row.detail != "{}" { dt { "Details" } dd { code { (row.detail) } } }
                 }
-                dt { "Actor" } dd { code { (row.actor) } }
-                @if row.detail != "{}" { dt { "Details" } dd { code { (row.detail) } } }
             }
         }
     }
