@@ -14,17 +14,18 @@ const APPEARANCES = [
   { theme: "dark", size: "phone", viewport: { width: 390, height: 780 } },
 ];
 
-for (const appearance of APPEARANCES) {
-  test(`axe reports no violations on any page, and everything fits (${appearance.theme}, ${appearance.viewport.width} px)`, async () => {
+for (const [turn, appearance] of APPEARANCES.entries()) {
+  test(`axe reports no violations on its pages, and everything fits (${appearance.theme}, ${appearance.viewport.width} px)`, async () => {
     const page = await world.visit("/docs", appearance);
     const addresses = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
     const pages = [...new Set(addresses)].filter((address) => address.startsWith("/docs"));
     assert.ok(pages.length > 20 && pages.includes("/docs/reference"), pages.join());
+    let at = 0;
     for (const address of [...pages, "/docs/search?q=grace+window", "/docs/nothing"]) {
       await page.goto(world.address(address));
       await checkFits(page, address);
-      // The reference has the same frame, and thousands of elements.
-      if (address !== "/docs/reference") await checkAccess(page, address);
+      // Pages differ only in their text, so each is checked in one appearance. The reference has thousands of elements.
+      if (address !== "/docs/reference" && at++ % APPEARANCES.length === turn) await checkAccess(page, address);
     }
     await page.context().close();
   });

@@ -9,11 +9,10 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 
 import { BINARY, startServer } from "../clients/server.mjs";
-import { agree, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const SHOTS = process.env.SLUICE_SHOTS;
-const APPEARANCES = [390, 1440].flatMap((width) => ["light", "dark"].map((theme) => ({ theme, width })));
 
 const original = await startServer();
 const { appId } = await original.createApp("Hotel Belvedere");

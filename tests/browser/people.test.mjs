@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
-import { checkAccess, checkFits } from "./support/console.mjs";
+import { APPEARANCES, checkAccess, checkFits } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
 const PASSWORD = "correct horse battery";
-const APPEARANCES = [{ theme: "light", width: 1440 }, { theme: "dark", width: 768 }, { theme: "dark", width: 390 }];
 
 const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
 after(() => world.close());

@@ -54,7 +54,7 @@ impl Asset {
             width: asset.width,
             height: asset.height,
             bytes: asset.bytes_len,
-            url: format!("{}/a/{}", engine.public_url(), asset.asset_id),
+            url: format!("{}/a/{}", engine.addresses().public_url, asset.asset_id),
             created_at: asset.created_at,
         }
     }

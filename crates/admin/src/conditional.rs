@@ -156,11 +156,11 @@ async fn tagged(
 
 /// The tag of a resource, if its current state is the one that the request left behind.
 async fn exact_tag(engine: &Engine, scope: &RequestScope, current: &Current) -> Option<String> {
-    if !engine.is_newest(scope).await.ok()? {
+    if !engine.requests().is_newest(scope).await.ok()? {
         return None;
     }
     let tag = current.tag().await.ok()?;
-    if engine.is_newest(scope).await.ok()? { tag } else { None }
+    if engine.requests().is_newest(scope).await.ok()? { tag } else { None }
 }
 
 /// The current state of a resource.

@@ -76,7 +76,7 @@ async fn keyed(
         let caller = head.extensions.get::<Caller>().ok_or(Refused::TokenMissing)?;
         let secret = auth::bearer(&head.headers).ok_or(Refused::TokenMissing)?;
         let parts = fingerprint(&head, &bytes);
-        engine.claim_request(&caller.0, secret, key, &parts).await.map_err(AdminError::Store)?
+        engine.requests().claim(&caller.0, secret, key, &parts).await.map_err(AdminError::Store)?
     };
     match claimed {
         Claimed::New(claim) => {

@@ -46,7 +46,7 @@ async fn send(
         let text = format!("Too many attempts. Try again in {}.", counted(seconds, "second"));
         return Ok(page(Kind::Limited(seconds), &form(email, Some(&text)), &headers));
     }
-    console.engine.forgot_password(email, language(&headers));
+    console.engine.accounts().forgot_password(email, language(&headers));
     let content = html! {
         p { "If this address belongs to an account, a link is on its way. It works once and expires after "
             (LINK_HOURS) " hours." }

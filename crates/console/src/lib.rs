@@ -119,8 +119,9 @@ impl Console {
         let (downloads, stopping) = (responses::Downloads::default(), watch::Sender::new(false));
         let provider = options.oidc.map(Provider::new);
         let origin = options.public_url.as_deref().and_then(origin::origin_of);
-        let report_origin = origin.as_ref().and_then(|_| origin::origin_of(engine.public_url()));
-        let mount = Mount::new(engine.public_path());
+        let report_origin =
+            origin.as_ref().and_then(|_| origin::origin_of(engine.addresses().public_url));
+        let mount = Mount::new(engine.addresses().path());
         Self {
             engine,
             attempts,

@@ -124,7 +124,7 @@ async fn begin(
     let confirms = query.get("again").is_some();
     let asked = PendingLogin::new(query.get("to").unwrap_or_default(), confirms)?;
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(asked.verifier.as_bytes()));
-    let redirect = format!("{}{CALLBACK}", console.engine.admin_url());
+    let redirect = format!("{}{CALLBACK}", console.engine.addresses().admin_url);
     let mut parameters = vec![
         ("response_type", "code"),
         ("client_id", provider.client_id()),
@@ -177,7 +177,7 @@ async fn signed_in(
         return no(NotSignedIn::NotProven);
     }
     let Some(code) = query.get("code") else { return no(NotSignedIn::Refused) };
-    let redirect = format!("{}{CALLBACK}", console.engine.admin_url());
+    let redirect = format!("{}{CALLBACK}", console.engine.addresses().admin_url);
     let now = console.engine.now();
     let claims = provider.claims(code, &redirect, &asked.verifier, &asked.nonce, now).await;
     let claims = match claims {

@@ -95,17 +95,34 @@ impl std::fmt::Debug for RequestClaim {
     }
 }
 
-impl Core {
-    /// Claims a request for an actor who authenticated with this secret. `parts` is everything that
-    /// makes two requests the same.
-    pub(crate) async fn claim_request(
-        self: &Arc<Self>,
+/// The requests of administrators.
+#[derive(Clone, Copy)]
+pub struct AdminRequests<'e> {
+    pub(crate) core: &'e Arc<Core>,
+}
+
+impl std::fmt::Debug for AdminRequests<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AdminRequests").finish_non_exhaustive()
+    }
+}
+
+impl AdminRequests<'_> {
+    /// Whether the current state is the one that the changes of this request left behind.
+    pub async fn is_newest(self, scope: &RequestScope) -> StoreResult<bool> {
+        scope.is_newest(&*self.core.store).await
+    }
+
+    /// Claims a request with an idempotency key, for an actor who authenticated with this secret.
+    /// `parts` is everything that makes two requests the same.
+    pub async fn claim(
+        self,
         actor: &Actor,
         secret: &str,
         key: &IdempotencyKey,
         parts: &[&[u8]],
     ) -> StoreResult<Claimed> {
-        let core = self;
+        let core = self.core;
         let derived =
             |context| blake3::derive_key(context, &joined(&[secret.as_bytes(), key.as_bytes()]));
         let request_id = Uuid::from_bytes(first_half(derived(REQUEST_CONTEXT).into()));

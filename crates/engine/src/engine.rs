@@ -4,9 +4,11 @@
 //! ([`crate::handle`]). Operations of the public API and hosted pages need none and are here. Each
 //! method delegates to the module that does the work.
 
+mod addresses;
 mod administration;
 mod health;
 mod judging;
+mod links;
 mod options;
 
 use std::sync::Arc;
@@ -22,7 +24,6 @@ use sluice_store::{FeedPosition, Store, StoreError, StoreResult};
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
-use crate::admin::AdminResult;
 use crate::background::keep_running_after;
 use crate::backlogs;
 use crate::clock::Clock;
@@ -32,22 +33,17 @@ use crate::core::Core;
 use crate::definitions::Definitions;
 use crate::encoded_body::EncodedBody;
 use crate::erasure::Erasures;
-use crate::hosted::HostedFlow;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::Ids;
 use crate::images::Images;
 use crate::intake::{Receipt, SubmitError};
-use crate::mail::Unsubscription;
 use crate::metrics::Metrics;
 use crate::outbound_hold::{Outbound, Publishes};
 use crate::people::password::Passwords;
 use crate::rate::{Limited, Usages};
 use crate::registry::{AppView, NoFlow, Registry, Resolved};
-use crate::reports::LockedReport;
-use crate::shown_images::ServedImage;
 use crate::sink::SinkOptions;
 use crate::spans::Tracer;
-use crate::test_mode::TestedFlow;
 use crate::tokens::hash_of;
 use crate::upkeep::Upkeep;
 use crate::verify::{Presented, TokenRefused, Verifying};
@@ -55,7 +51,9 @@ use crate::visit_counts::VisitCounts;
 use crate::visits::VisitRefused;
 use crate::watches::Watches;
 use crate::webhooks::outbox::Deliveries;
+pub use addresses::Addresses;
 pub use health::Health;
+pub use links::Links;
 pub use options::Options;
 
 /// How often changes by other processes are polled.
@@ -159,21 +157,9 @@ impl Engine {
         self.core.now()
     }
 
-    /// The URL at which people reach this service; without a trailing slash.
-    pub fn public_url(&self) -> &str {
-        &self.core.public_url
-    }
-
-    /// The URL at which users reach the console and the admin API; without a trailing slash.
-    pub fn admin_url(&self) -> &str {
-        &self.core.admin_url
-    }
-
-    /// The path of both URLs, without a trailing slash; empty at the root of a host.
-    pub fn public_path(&self) -> &str {
-        let url = self.public_url();
-        let host_at = url.find("://").map_or(0, |at| at + "://".len());
-        url[host_at..].find('/').map_or("", |at| &url[host_at + at..])
+    /// Where people reach this service.
+    pub fn addresses(&self) -> Addresses<'_> {
+        Addresses { public_url: &self.core.public_url, admin_url: &self.core.admin_url }
     }
 
     pub fn tracer(&self) -> Option<&Tracer> {
@@ -250,11 +236,6 @@ impl Engine {
         }
     }
 
-    /// An image of any app, if the text is the id of one.
-    pub async fn asset(&self, asset: &str) -> StoreResult<Option<Arc<ServedImage>>> {
-        self.core.asset(asset).await
-    }
-
     /// Whether an app may make these calls now. Takes all of them from its bucket, or none.
     pub fn admit_calls(&self, app: &AppView, calls: u32) -> Result<(), Limited> {
         let refused = |limited: &Limited| self.core.metrics.count_limited(limited.by.as_str());
@@ -328,23 +309,8 @@ impl Engine {
         self.core.count_visit(app, visit).await
     }
 
-    /// The flow of a hosted page, if there is one.
-    pub async fn hosted(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
-        self.core.hosted(flow_id).await
-    }
-
-    /// The flow of a test link that still works.
-    pub async fn tested_flow(&self, flow: &str, token: &str) -> StoreResult<Option<TestedFlow>> {
-        self.core.tested_flow(flow, token).await
-    }
-
-    /// The recipient of an e-mail, who may unsubscribe.
-    pub async fn unsubscription(&self, mail: &str) -> StoreResult<Option<Unsubscription>> {
-        self.core.unsubscription(mail).await
-    }
-
-    /// The report with this secret in its link, unless it is expired or revoked.
-    pub async fn report(&self, secret: &str) -> AdminResult<Option<LockedReport>> {
-        self.core.report(secret).await
+    /// What a link is enough for.
+    pub fn links(&self) -> Links<'_> {
+        Links { core: &self.core }
     }
 }

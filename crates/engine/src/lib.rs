@@ -124,7 +124,7 @@ pub use closing::ClosingState;
 pub use definitions::{stored_definition, stored_json};
 pub use drafts::{Draft, Editing, Saved, draft_tag};
 pub use encoded_body::EncodedBody;
-pub use engine::{Engine, Health, Options};
+pub use engine::{Addresses, Engine, Health, Links, Options};
 pub use flow_search::{FoundFlow, FoundFlows, SEARCHED_FLOWS_MAX};
 pub use flows::{FlowPatch, NewFlow};
 pub use handle::{AppHandle, FlowHandle};

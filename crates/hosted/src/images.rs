@@ -24,7 +24,7 @@ pub(super) async fn image(
     Path(asset): Path<String>,
     request: HeaderMap,
 ) -> Response {
-    match hosted.engine.asset(&asset).await {
+    match hosted.engine.links().image(&asset).await {
         Ok(Some(image)) => reply::file(image.content_type, &image.served, &request),
         Ok(None) => reply::Refusal::RouteNotFound.reply(),
         Err(error) => {

@@ -340,7 +340,7 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     let (_, head) = head_of(request);
     let mut parts = head.uri.path().split('/').skip(2);
     let (flow, file) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let found = hosted.engine.hosted(flow).await;
+    let found = hosted.engine.links().flow(flow).await;
     let flow = match &found {
         Ok(Ok(flow)) => Some(flow),
         Ok(Err(_)) => None,

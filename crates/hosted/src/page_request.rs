@@ -67,7 +67,7 @@ impl PageRequest {
         let query = head.uri.query();
         let accepted = text(&head.headers, ACCEPT_LANGUAGE).map(str::to_owned);
         let flow_id = head.uri.path().split('/').nth(2).unwrap_or_default();
-        let found = engine.hosted(flow_id).await;
+        let found = engine.links().flow(flow_id).await;
         let flow = match found {
             Ok(Ok(flow)) => flow,
             outcome => {
@@ -107,7 +107,7 @@ impl PageRequest {
             is_scripted,
             headers,
             preview: None,
-            public_path: engine.public_path().into(),
+            public_path: engine.addresses().path().into(),
             is_invited: false,
         };
         match entry.app() {
@@ -139,7 +139,7 @@ impl PageRequest {
             is_scripted,
             headers,
             preview,
-            public_path: engine.public_path().into(),
+            public_path: engine.addresses().path().into(),
             is_invited: false,
         }
     }

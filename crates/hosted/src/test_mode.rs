@@ -28,7 +28,7 @@ pub(super) async fn page(State(hosted): State<Arc<Hosted>>, request: Request) ->
     let address = head.uri.path().to_owned();
     let mut parts = address.split('/').skip(2);
     let (flow, token) = (parts.next().unwrap_or_default(), parts.nth(1).unwrap_or_default());
-    let tested = match hosted.engine.tested_flow(flow, token).await {
+    let tested = match hosted.engine.links().tested_flow(flow, token).await {
         Ok(Some(tested)) => tested,
         Ok(None) => return bare_page(&head.headers, |frame| frame.missing()),
         Err(error) => {

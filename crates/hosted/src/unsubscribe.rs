@@ -57,7 +57,7 @@ async fn read(hosted: &Hosted, request: Request) -> Result<(Parts, Unsubscriptio
     let limited = |limited| sluice_http::reply::Refusal::RateLimited(limited).reply();
     hosted.addresses.admit_read(&hosted.engine, peer, &head.headers).map_err(limited)?;
     let id = head.uri.path().rsplit('/').next().unwrap_or_default();
-    match hosted.engine.unsubscription(id).await {
+    match hosted.engine.links().unsubscription(id).await {
         Ok(Some(found)) => Ok((head, found)),
         Ok(None) => Err(framed(&head.headers, None, |frame| frame.missing())),
         Err(error) => {

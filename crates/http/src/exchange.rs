@@ -83,8 +83,8 @@ pub struct Exchange {
 
 impl Exchange {
     pub fn new(engine: Arc<Engine>, on_failure: fn(Failure) -> Response) -> Self {
-        let is_strict =
-            engine.public_url().starts_with("https://") && engine.public_path().is_empty();
+        let addresses = engine.addresses();
+        let is_strict = addresses.public_url.starts_with("https://") && addresses.path().is_empty();
         let tracer = engine.tracer().cloned();
         Self { engine, on_failure, timeout: None, is_strict, tracer }
     }

@@ -64,8 +64,8 @@ pub(crate) async fn run(given: ServeArgs) -> Outcome {
     must_open(&engine).await?;
     let made = demo::first_start(&engine, settings.demo, settings.admin_token.is_some()).await?;
     let addresses = Addresses {
-        service: url_of(&settings, listeners.public.1, engine.public_path()),
-        admin: url_of(&settings, listeners.admin_address(), engine.public_path()),
+        service: url_of(&settings, listeners.public.1, engine.addresses().path()),
+        admin: url_of(&settings, listeners.admin_address(), engine.addresses().path()),
         metrics: match &listeners.metrics {
             Some((_, address)) => base_url(*address, false),
             None => url_of(&settings, listeners.metrics_address(), ""),
@@ -269,7 +269,7 @@ fn unreadable(error: StoreError) -> Failure {
 /// A server that cannot open the secrets of its apps would refuse their users, so it does not
 /// start.
 async fn must_open(engine: &Engine) -> Result<(), Failure> {
-    let closed = engine.closed_secrets().await.map_err(unreadable)?;
+    let closed = engine.health().closed_secrets().await.map_err(unreadable)?;
     let Some((which, why)) = closed.first() else { return Ok(()) };
     engine.close().await;
     Err(Failure::new(

@@ -153,7 +153,7 @@ impl App {
         let public_router = exchanged(public_documents, &reads_exchange)
             .merge(shared)
             .merge(reports.layer(console_exchange));
-        let mount = Some(Mount::new(engine.public_path())).filter(|mount| !mount.is_root());
+        let mount = Some(Mount::new(engine.addresses().path())).filter(|mount| !mount.is_root());
         let inner = Inner {
             reads,
             transport,
@@ -192,7 +192,7 @@ fn admin_documents(engine: &Arc<Engine>, metrics: &MetricsAccess, proxies: &[Net
     let admin = sluice_admin::router(Arc::clone(engine), Proxies(proxies.to_vec()));
     Router::new()
         .merge(health::metrics_if_allowed(engine, metrics))
-        .merge(openapi::router(engine.public_path()))
+        .merge(openapi::router(engine.addresses().path()))
         .merge(sluice_docs::router(reference(engine)))
         .nest(sluice_admin::BASE, admin)
 }
@@ -204,7 +204,8 @@ fn exchanged(documents: Router, exchange: &Exchange) -> Router {
 }
 
 fn reference(engine: &Engine) -> impl FnOnce() -> sluice_docs::Reference + Send + 'static {
-    let (public_url, admin_url) = (engine.public_url().to_owned(), engine.admin_url().to_owned());
+    let addresses = engine.addresses();
+    let (public_url, admin_url) = (addresses.public_url.to_owned(), addresses.admin_url.to_owned());
     move || {
         let page = openapi::reference(&public_url, &admin_url);
         sluice_docs::Reference { contents: page.contents, text: page.text }

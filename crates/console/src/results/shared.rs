@@ -41,7 +41,7 @@ pub(super) async fn show(
 ) -> Response {
     let secret = secret_of(path);
     let shown = async {
-        let Some(locked) = console.engine.report(&secret).await? else { return Ok(None) };
+        let Some(locked) = console.engine.links().report(&secret).await? else { return Ok(None) };
         let pass = session::cookie(&headers, COOKIE);
         match locked.open(pass).await? {
             Some(report) => opened(&console, &secret, &report, &headers).await,
@@ -67,7 +67,7 @@ pub(super) async fn unlock(
     SmallForm(form): SmallForm,
 ) -> Response {
     let secret = secret_of(path);
-    let locked = match console.engine.report(&secret).await {
+    let locked = match console.engine.links().report(&secret).await {
         Ok(Some(locked)) => locked,
         Ok(None) => return unavailable(),
         Err(error) => return failed(&error),

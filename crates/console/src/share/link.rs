@@ -297,8 +297,13 @@ pub(super) async fn code_file(
     let short_path = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let short_path = short_path.short_path().await?;
     let missing = || AdminError::NotFound(Missing::Flow);
-    let hosted = console.engine.hosted(&flow.to_string()).await?.map_err(|_| missing())?;
-    let link = HostedLink::new(console.engine.public_url(), &hosted, short_path.as_deref(), &query);
+    let hosted = console.engine.links().flow(&flow.to_string()).await?.map_err(|_| missing())?;
+    let link = HostedLink::new(
+        console.engine.addresses().public_url,
+        &hosted,
+        short_path.as_deref(),
+        &query,
+    );
     let drawing = code::drawing(&link.shared(), &link.title).ok_or_else(missing)?;
     Ok(reply::drawing(
         "code.svg",

@@ -75,7 +75,7 @@ async fn page(
     let (sidebar, state) = Sidebar::flow(console, visitor, flow).await?;
     let engine = &console.engine;
     let app = sidebar.own()?.detail().await?;
-    let hosted = engine.hosted(&flow.to_string()).await?.ok();
+    let hosted = engine.links().flow(&flow.to_string()).await?.ok();
     let invitations = Invitations::read(&state, query).await?;
     let short_path = state.short_path().await?;
     let (app_id, is_living) = (state.flow.app_id, state.flow.archived_at.is_none());
@@ -91,7 +91,7 @@ async fn page(
         false => html! {},
     };
     let kind = if is_faulty { Kind::Unfinished } else { Kind::Shown };
-    let base = engine.public_url();
+    let base = engine.addresses().public_url;
     let path_form = html! {
         @if permissions.write { (typed.short_path.draw(flow, base, short_path.as_deref())) }
     };

@@ -4,25 +4,20 @@ use sluice_flow::id::{
     AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId,
 };
 use sluice_store::{AuditRow, Page, Scope, StoreResult};
-use tokio::task::JoinHandle;
 
 use super::Engine;
 use crate::actor::Actor;
 use crate::admin::AdminResult;
-use crate::admin_requests::Claimed;
+use crate::admin_requests::AdminRequests;
 use crate::apps;
 use crate::audit::{self, AuditEntry};
 use crate::handle::{AppHandle, FlowHandle};
-use crate::idempotency::IdempotencyKey;
-use crate::identity_keys;
 use crate::instance::InstanceHandle;
 use crate::invitations::InvitationHandle;
 use crate::people::Accounts;
 use crate::publish::VersionHandle;
-use crate::request_scope::RequestScope;
 use crate::respondents::RespondentHandle;
 use crate::responses::ResponseHandle;
-use crate::verify::NotOpened;
 
 impl Engine {
     /// The actor of an admin token's secret, if the token is valid now.
@@ -30,27 +25,9 @@ impl Engine {
         self.core.authenticate(secret).await
     }
 
-    /// Claims a request with an idempotency key, for an actor who authenticated with this secret.
-    /// `parts` is everything that makes two requests the same.
-    pub async fn claim_request(
-        &self,
-        actor: &Actor,
-        secret: &str,
-        key: &IdempotencyKey,
-        parts: &[&[u8]],
-    ) -> StoreResult<Claimed> {
-        self.core.claim_request(actor, secret, key, parts).await
-    }
-
-    /// Whether the current state is the one that the changes of this request left behind.
-    pub async fn is_newest(&self, scope: &RequestScope) -> StoreResult<bool> {
-        scope.is_newest(&*self.core.store).await
-    }
-
-    /// Sends a password link to the user with this address, if there is one. Reveals nothing; only
-    /// tests wait for the end.
-    pub fn forgot_password(&self, email: &str, language: Option<&str>) -> JoinHandle<()> {
-        self.core.forgot_password(email, language)
+    /// Admin requests that are safe to repeat.
+    pub fn requests(&self) -> AdminRequests<'_> {
+        AdminRequests { core: &self.core }
     }
 
     /// What users do with their own accounts, including signing in.
@@ -139,10 +116,5 @@ impl Engine {
         limit: usize,
     ) -> AdminResult<Vec<AuditEntry>> {
         audit::named(&self.core, self.list_audit(actor, app, after, limit).await?).await
-    }
-
-    /// The secrets that cannot be opened with the available master keys, each with the reason.
-    pub async fn closed_secrets(&self) -> StoreResult<Vec<(String, NotOpened)>> {
-        identity_keys::closed_secrets(&self.core).await
     }
 }

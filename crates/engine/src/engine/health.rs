@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_store::StoreResult;
+
 use crate::core::Core;
+use crate::identity_keys;
 use crate::readiness;
 use crate::unavailable::NotReady;
+use crate::verify::NotOpened;
 
 /// How long metrics wait for the check of readiness.
 const NOTE_MAX: Duration = Duration::from_millis(500);
@@ -79,6 +83,11 @@ impl<'e> Health<'e> {
     /// Why the outcome of a write is unknown, as far as the store knows.
     pub fn why_lost(self) -> Option<&'e str> {
         self.core.store.why_stopped()
+    }
+
+    /// The secrets that cannot be opened with the available master keys, each with the reason.
+    pub async fn closed_secrets(self) -> StoreResult<Vec<(String, NotOpened)>> {
+        identity_keys::closed_secrets(self.core).await
     }
 
     /// How far the clock in use, that of the database, is ahead of this machine's.

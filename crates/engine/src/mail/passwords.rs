@@ -15,7 +15,7 @@ use super::words::Words;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::mail_queue::{PasswordDetail, queued_password};
-use crate::people::{Accounts, Secret, new_link};
+use crate::people::{Accounts, Secret, new_link, welcome_url};
 
 /// An account gets at most one e-mail in this time, however often somebody asks for one.
 const FORGOTTEN_SECONDS: i64 = 10 * 60;
@@ -52,15 +52,12 @@ fn requested(rows: &[MailRow], now: Timestamp, held_at: Option<Timestamp>) -> Re
     }
 }
 
-impl Core {
+impl Accounts<'_> {
     /// Sends a link to a user who forgot their password. What happens, and how long it takes, is
-    /// not shown to the caller: nobody learns which addresses have an account.
-    pub(crate) fn forgot_password(
-        self: &Arc<Self>,
-        email: &str,
-        language: Option<&str>,
-    ) -> JoinHandle<()> {
-        let (core, email) = (Arc::clone(self), email.trim().to_owned());
+    /// not shown to the caller: nobody learns which addresses have an account. Only tests wait for
+    /// the end.
+    pub fn forgot_password(self, email: &str, language: Option<&str>) -> JoinHandle<()> {
+        let (core, email) = (Arc::clone(self.core), email.trim().to_owned());
         let language = language.map(str::to_owned);
         tokio::spawn(async move {
             if !core.sends_mail() {
@@ -71,7 +68,9 @@ impl Core {
             }
         })
     }
+}
 
+impl Core {
     async fn queue_forgotten(&self, email: &str, language: Option<&str>) -> StoreResult<()> {
         let Some(user) = self.store.find_user(&UserKey::Email(email.to_owned())).await? else {
             return Ok(());
@@ -152,7 +151,7 @@ impl Core {
             true => (words.reset_subject, words.reset_text),
             false => (words.welcome_subject, words.welcome_text),
         };
-        let url = Accounts::new(self).welcome_url(&secret);
+        let url = welcome_url(self, &secret);
         Ok(Some(Letter {
             words,
             subject: subject.to_owned(),

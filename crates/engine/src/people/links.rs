@@ -15,14 +15,19 @@ use super::secret::Secret;
 use crate::actor::Actor;
 use crate::audit_action::AuditAction;
 use crate::conflict::retry_on_conflict;
+use crate::core::Core;
 use crate::fault::fault;
 use crate::mail_queue::waiting_passwords;
 use crate::tokens::hash_of;
 
+pub(crate) fn welcome_url(core: &Core, secret: &Secret) -> String {
+    format!("{}/console/welcome#{}", core.admin_url, secret.0)
+}
+
 impl Accounts<'_> {
     /// The URL of a link for setting a password.
     pub fn welcome_url(&self, secret: &Secret) -> String {
-        format!("{}/console/welcome#{}", self.core.admin_url, secret.0)
+        welcome_url(self.core, secret)
     }
 
     /// Sets the password of the link's user, invalidates the link, ends the user's sessions, and

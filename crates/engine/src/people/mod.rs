@@ -33,6 +33,7 @@ mod users;
 pub use accounts::Accounts;
 pub use change::LINK_HOURS;
 pub(crate) use change::new_link;
+pub(crate) use links::welcome_url;
 pub use members::{Member, NewMember};
 pub use own_sessions::{FRESH_MINUTES, OwnSession};
 pub use refusal::Refusal;

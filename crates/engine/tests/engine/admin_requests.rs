@@ -16,7 +16,7 @@ const LEASE_MILLIS: i64 = LEASE_SECONDS * 1_000;
 async fn claim(world: &World, body: &str) -> Claimed {
     let key = IdempotencyKey::parse(b"one").unwrap();
     let parts = [&b"POST"[..], body.as_bytes()];
-    world.engine.claim_request(&world.actor, "secret", &key, &parts).await.unwrap()
+    world.engine.requests().claim(&world.actor, "secret", &key, &parts).await.unwrap()
 }
 
 #[track_caller]
@@ -131,7 +131,8 @@ async fn the_replies_of_a_token_are_limited() {
     let body = Bytes::from(vec![b'x'; 8 * 1024 * 1024 - 100]);
     for number in 0..9 {
         let key = IdempotencyKey::parse(format!("key {number}").as_bytes()).unwrap();
-        let claimed = world.engine.claim_request(&world.actor, "secret", &key, &[]).await.unwrap();
+        let claimed =
+            world.engine.requests().claim(&world.actor, "secret", &key, &[]).await.unwrap();
         new(claimed).finish(&StoredReply { body: body.clone(), ..reply() }).await.unwrap();
     }
     assert!(matches!(claim(&world, "a").await, Claimed::TooMany));

@@ -204,7 +204,7 @@ async fn without_consent_nothing_links_the_response_to_the_person() {
     shop.world.clock.advance_millis(DAY_MILLIS / 3 + 7);
     let id = shop.invite("canary-user", Some(DAY_MILLIS)).await;
     shop.world.clock.advance_millis(60_001);
-    let page = shop.world.engine.hosted(&shop.flow.to_string()).await.unwrap().unwrap();
+    let page = shop.world.engine.links().flow(&shop.flow.to_string()).await.unwrap().unwrap();
     let opened = page.mark_opened(&id.to_string()).await.unwrap();
     assert_eq!(opened.unwrap().as_str(), "opened");
     shop.world.clock.advance_millis(30_003);
@@ -287,7 +287,7 @@ async fn an_existing_invitee_is_refused_skipped_or_invited_again() {
 async fn opening_is_recorded_once_and_only_by_day() {
     let shop = Shop::open().await;
     let id = shop.invite("ada", Some(2 * DAY_MILLIS)).await;
-    let page = shop.world.engine.hosted(&shop.flow.to_string()).await.unwrap().unwrap();
+    let page = shop.world.engine.links().flow(&shop.flow.to_string()).await.unwrap().unwrap();
     let open = async |id: &str| {
         let state = page.mark_opened(id).await.unwrap();
         state.map(|state| state.as_str())

@@ -296,15 +296,15 @@ async fn a_cached_page_needs_no_database_read_and_changes_take_effect_at_once() 
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;
     let text = flow.to_string();
-    assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap_err(), NoFlow::NotPublished);
+    assert_eq!(world.engine.links().flow(&text).await.unwrap().unwrap_err(), NoFlow::NotPublished);
     let first = world.publish(flow).await.flow_version_id;
     // The feed repeats this process's own changes a moment later, and the page is read again after
     // each.
     while {
         world.faults.set(Mood::Well);
-        assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap().current.id(), first);
+        assert_eq!(world.engine.links().flow(&text).await.unwrap().unwrap().current.id(), first);
         world.faults.set(Mood::Hanging(Duration::ZERO));
-        world.engine.hosted(&text).await.is_err()
+        world.engine.links().flow(&text).await.is_err()
     } {}
     world.faults.set(Mood::Well);
     let hosted = sluice_engine::branding::HostedPatch {
@@ -313,7 +313,7 @@ async fn a_cached_page_needs_no_database_read_and_changes_take_effect_at_once() 
     };
     let patch = AppPatch { hosted: Some(Some(hosted)), ..AppPatch::default() };
     world.engine.update_app(&world.actor, app.row.app_id, &patch).await.unwrap();
-    assert!(!world.engine.hosted(&text).await.unwrap().unwrap().branding().spam_protection);
+    assert!(!world.engine.links().flow(&text).await.unwrap().unwrap().branding().spam_protection);
     world.engine.archive_flow(&world.actor, flow).await.unwrap();
-    assert_eq!(world.engine.hosted(&text).await.unwrap().unwrap_err(), NoFlow::NotFound);
+    assert_eq!(world.engine.links().flow(&text).await.unwrap().unwrap_err(), NoFlow::NotFound);
 }

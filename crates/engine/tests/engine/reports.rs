@@ -38,7 +38,7 @@ fn secret_in(link: &Secret) -> &str {
 }
 
 async fn locked(world: &World, link: &Secret) -> Option<LockedReport> {
-    world.engine.report(secret_in(link)).await.unwrap()
+    world.engine.links().report(secret_in(link)).await.unwrap()
 }
 
 async fn opened(world: &World, link: &Secret) -> Option<OpenReport> {
@@ -78,7 +78,7 @@ async fn a_link_opens_what_its_author_chose_and_its_secret_is_not_stored() {
     assert!(!stored.contains(secret) && stored.contains("report.created"), "{stored}");
     assert!(!format!("{link:?}").contains(secret));
     for wrong in ["", "0000000000000000000000", &secret[..21], &secret.to_lowercase()] {
-        assert!(world.engine.report(wrong).await.unwrap().is_none(), "{wrong}");
+        assert!(world.engine.links().report(wrong).await.unwrap().is_none(), "{wrong}");
     }
 }
 

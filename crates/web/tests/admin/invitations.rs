@@ -149,7 +149,7 @@ async fn invitations_are_listed_by_state_page_by_page_and_counted() {
     site.store(&key, &version, json!({"flowAssignmentId": ids[0]})).await;
     assert_eq!(site.delete(&format!("/invitations/{}", ids[1])).await.status, 204);
     assert_eq!(site.delete(&format!("/invitations/{}", ids[1])).await.status, 204);
-    let page = site.engine.hosted(&flow).await.unwrap().unwrap();
+    let page = site.engine.links().flow(&flow).await.unwrap().unwrap();
     page.mark_opened(&ids[3]).await.unwrap();
     site.store(&key, &version, json!({"flowAssignmentId": ids[4]})).await;
     let expected = json!({"sent": 1, "opened": 1, "completed": 2, "expired": 0, "revoked": 1});

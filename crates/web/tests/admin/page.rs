@@ -24,7 +24,7 @@ async fn the_page_shows_every_operation_and_loads_nothing_from_other_origins() {
             assert!(page.text.contains(&anchor), "{anchor}");
         }
     }
-    let base = format!("BASE={}/api/v1/pk_", site.engine.public_url());
+    let base = format!("BASE={}/api/v1/pk_", site.engine.addresses().public_url);
     assert!(page.text.contains(&base), "the public URL");
     assert!(page.text.contains("<span class=\"limit\">1 to 200 characters.</span>"), "limits");
     for nested in ["<code>accentColor</code>", "<code>formErrors</code>", "<code>tags</code>"] {

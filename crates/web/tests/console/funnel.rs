@@ -17,7 +17,7 @@ async fn count(site: &Site, flow: FlowId, version: FlowVersionId, steps: &[(&str
     };
     let steps: Vec<_> = steps.iter().map(step).collect();
     let body = json!({"flowVersionId": version, "steps": steps}).to_string();
-    let hosted = site.engine.hosted(&flow.to_string()).await.unwrap().unwrap();
+    let hosted = site.engine.links().flow(&flow.to_string()).await.unwrap().unwrap();
     let counted = hosted.count_visit(&Visit::parse(body.as_bytes()).unwrap()).await.unwrap();
     assert_eq!(counted, Ok(()));
 }

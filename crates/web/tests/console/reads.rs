@@ -1,8 +1,6 @@
 //! How often a page reads the store: not more often with more versions and actors. Every page, with
 //! more apps and flows: `permissions/reads.rs`.
 
-use std::sync::atomic::Ordering;
-
 use serde_json::json;
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{Role, Scope};
@@ -39,12 +37,8 @@ async fn busy_app(site: &Site) -> (AppId, FlowId) {
     (app, flow)
 }
 
-/// The number of store reads that a page makes, once published flows are cached.
 async fn reads(site: &Site, browser: &Browser<'_>, path: &str) -> usize {
-    browser.get(path).await.ok();
-    let before = site.faults.reads.load(Ordering::SeqCst);
-    browser.get(path).await.ok();
-    site.faults.reads.load(Ordering::SeqCst) - before
+    site.fewest_reads(async || drop(browser.get(path).await.ok())).await
 }
 
 /// Fails for each page that makes many reads, or more of them after the change.

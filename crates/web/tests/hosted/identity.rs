@@ -62,7 +62,7 @@ async fn with_enforcement_no_page_shows_the_flow_without_a_token() {
     let flow = published(&site, flow()).await;
     let good = token(&site).await;
     mode(&site, IdentityVerification::Enforce).await;
-    let version = site.engine.hosted(&flow.to_string()).await.unwrap().unwrap().current.id();
+    let version = site.engine.links().flow(&flow.to_string()).await.unwrap().unwrap().current.id();
     let templates = templates();
     assert!(templates.len() >= 3, "the router's text is not found: {templates:?}");
     for template in &templates {

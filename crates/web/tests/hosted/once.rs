@@ -57,7 +57,7 @@ async fn two_forms_are_two_responses() {
 async fn loading_a_page_stores_nothing_and_can_be_repeated() {
     let site = Site::start().await;
     let flow = published(&site, nps()).await;
-    let version = site.engine.hosted(&flow.to_string()).await.unwrap().unwrap().current.id();
+    let version = site.engine.links().flow(&flow.to_string()).await.unwrap().unwrap().current.id();
     for path in [
         path(flow),
         format!(

@@ -48,7 +48,8 @@ async fn a_form_without_a_valid_key_gets_one() {
     let flow = published(&site, text()).await;
     for key in ["", "nonsense", "f_zzz"] {
         let body = Body::from(format!("go=send&answers.q=x&key={key}"));
-        let version = site.engine.hosted(&flow.to_string()).await.unwrap().unwrap().current.id();
+        let version =
+            site.engine.links().flow(&flow.to_string()).await.unwrap().unwrap().current.id();
         let body = match key {
             "" => body,
             _ => Body::from(format!("go=send&answers.q=x&key={key}&version={version}")),

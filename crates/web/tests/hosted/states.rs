@@ -21,7 +21,8 @@ async fn an_unknown_archived_or_unpublished_flow_is_not_found() {
     let archived = published(&site, nps()).await;
     site.engine.archive_flow(&actor(), archived).await.unwrap();
     let retired = published(&site, nps()).await;
-    let version = site.engine.hosted(&retired.to_string()).await.unwrap().unwrap().current.id();
+    let version =
+        site.engine.links().flow(&retired.to_string()).await.unwrap().unwrap().current.id();
     site.engine.retire(&actor(), version).await.unwrap();
     for flow in [
         unpublished.to_string(),

@@ -110,7 +110,7 @@ async fn a_sent_e_mail_about_an_endpoint_is_not_kept() {
 async fn a_disabled_endpoint_is_reported_in_the_language_of_the_user() {
     let inbox = Arc::new(Inbox::default());
     let (world, ..) = disabled(options(&inbox, 60)).await;
-    world.engine.forgot_password("owner@mail.example", Some("de-AT")).await.unwrap();
+    world.engine.accounts().forgot_password("owner@mail.example", Some("de-AT")).await.unwrap();
     assert_eq!(world.engine.upkeep().deliver_mails().await.unwrap().sent, 3);
     let mut mails = inbox.take();
     mails.sort_by(|one, other| (&one.to, &one.subject).cmp(&(&other.to, &other.subject)));

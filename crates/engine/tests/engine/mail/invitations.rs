@@ -234,13 +234,13 @@ async fn an_unsubscribed_address_is_never_mailed_again_by_its_app() {
     shop.deliver().await;
     let id = mail_id(&shop.inbox.take()[0]);
     let engine = &shop.world.engine;
-    let found = engine.unsubscription(&id).await.unwrap().unwrap();
+    let found = engine.links().unsubscription(&id).await.unwrap().unwrap();
     assert_eq!((found.name.as_str(), found.is_done), ("Shop", false));
-    assert!(engine.unsubscription("ml_0000000000000000000000").await.unwrap().is_none());
+    assert!(engine.links().unsubscription("ml_0000000000000000000000").await.unwrap().is_none());
     for _ in 0..2 {
         found.confirm().await.unwrap();
     }
-    assert!(engine.unsubscription(&id).await.unwrap().unwrap().is_done);
+    assert!(engine.links().unsubscription(&id).await.unwrap().unwrap().is_done);
     // Also with other letters, and for another flow.
     let flow = shop.world.flow(&shop.app).await.flow.flow_id;
     shop.world.publish(flow).await;
@@ -292,7 +292,7 @@ async fn a_person_who_was_erased_can_still_unsubscribe() {
     let row = shop.world.faults.find_mail(id.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(row.address, None);
     assert!(!row.detail.unwrap_or_default().contains("ada"));
-    engine.unsubscription(&id).await.unwrap().unwrap().confirm().await.unwrap();
+    engine.links().unsubscription(&id).await.unwrap().unwrap().confirm().await.unwrap();
     assert_eq!(shop.status(ids[0]).await.unwrap().ended, Some(MailEnd::Unsubscribed));
     // A later invitation to the same address is not sent.
     let again = shop.invite(&["ada"]).await;

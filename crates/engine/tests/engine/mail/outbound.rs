@@ -189,7 +189,7 @@ async fn what_is_made_while_held_is_sent_although_what_waits_is_dropped() {
     let invited = it.shop.invite(&["bob"]).await[0];
     let view = it.copy.view(&it.shop.app).await;
     accepted(it.copy.submit(&view, &submission(it.shop.version)).await);
-    it.copy.engine.forgot_password(&address("eve"), None).await.unwrap();
+    it.copy.engine.accounts().forgot_password(&address("eve"), None).await.unwrap();
     it.shop.pass(3 * MINUTE_MILLIS);
     assert_eq!(it.work().await, Delivered::default());
     assert_eq!(it.resume(Waiting::Drop).await, (2, 1), "only what is older than the hold");

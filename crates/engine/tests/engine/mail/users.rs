@@ -60,8 +60,8 @@ async fn a_forgotten_password_is_reset_by_e_mail_and_others_learn_nothing() {
     let (engine, actor) = (&shop.world.engine, &shop.world.actor);
     let (made, link) = engine.create_user(actor, user("ann@mail.example")).await.unwrap();
     engine.accounts().set_password_by_link(&link.0, "a few words to remember", None).await.unwrap();
-    engine.forgot_password("nobody@mail.example", Some("de"));
-    engine.forgot_password(" ANN@mail.example", Some("de-AT"));
+    engine.accounts().forgot_password("nobody@mail.example", Some("de"));
+    engine.accounts().forgot_password(" ANN@mail.example", Some("de-AT"));
     let mut sent = 0;
     while sent == 0 {
         tokio::task::yield_now().await;
@@ -122,7 +122,7 @@ async fn new_responses_are_bundled_into_one_notice() {
     shop.pass(3 * MINUTE_MILLIS);
     assert_eq!(shop.deliver().await.sent, 0, "each response is in one notice");
     // One click in the e-mail ends it.
-    let found = shop.world.engine.unsubscription(&mail_id(&mail)).await.unwrap().unwrap();
+    let found = shop.world.engine.links().unsubscription(&mail_id(&mail)).await.unwrap().unwrap();
     assert!(found.is_notice());
     found.confirm().await.unwrap();
     assert_eq!(flow.notices().await.unwrap(), Some(NoticeFrequency::Off));
@@ -179,7 +179,7 @@ async fn ann(shop: &Shop) {
 }
 
 async fn forgot(world: &World) {
-    world.engine.forgot_password("ann@mail.example", Some("en")).await.unwrap();
+    world.engine.accounts().forgot_password("ann@mail.example", Some("en")).await.unwrap();
 }
 
 #[tokio::test]
@@ -353,7 +353,7 @@ async fn only_the_chosen_language_of_a_browser_is_stored() {
     let shop = Shop::open(60).await;
     ann(&shop).await;
     let header = "<script>de-AT-x-canary";
-    shop.world.engine.forgot_password("ann@mail.example", Some(header)).await.unwrap();
+    shop.world.engine.accounts().forgot_password("ann@mail.example", Some(header)).await.unwrap();
     let reader = reader(&shop).await;
     let flow = shop.world.engine.flow(&reader, Scope::Read, shop.flow).await.unwrap();
     flow.set_notices(NoticeFrequency::Soon, Some("fr-CA-x-canary")).await.unwrap();
