@@ -1,7 +1,7 @@
 //! Sends webhooks: one POST, no redirects, only to permitted addresses, within a time limit for the
 //! whole exchange.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::Client;
@@ -25,7 +25,10 @@ const USER_AGENT: &str = concat!("Sluice-Webhooks/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug)]
 pub struct WebhookClient {
     policy: Arc<OutboundPolicy>,
-    client: Result<Client, String>,
+    resolver: PolicyResolver,
+    limit: Duration,
+    /// Created on first use, because that reads the root certificates of the system.
+    client: OnceLock<Result<Client, String>>,
 }
 
 impl WebhookClient {
@@ -36,18 +39,24 @@ impl WebhookClient {
     }
 
     fn with(policy: Arc<OutboundPolicy>, resolver: PolicyResolver, limit: Duration) -> Self {
-        let client = client_builder()
-            .redirect(Policy::none())
-            .no_proxy()
-            .timeout(limit)
-            .https_only(!policy.plain_http)
-            .dns_resolver(resolver)
-            .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
-            .pool_idle_timeout(IDLE_MAX)
-            .user_agent(USER_AGENT)
-            .build();
-        let client = client.map_err(|error| with_causes(&error.without_url()));
-        Self { policy, client }
+        Self { policy, resolver, limit, client: OnceLock::new() }
+    }
+
+    fn client(&self) -> Result<&Client, String> {
+        let created = self.client.get_or_init(|| {
+            let client = client_builder()
+                .redirect(Policy::none())
+                .no_proxy()
+                .timeout(self.limit)
+                .https_only(!self.policy.plain_http)
+                .dns_resolver(self.resolver.clone())
+                .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
+                .pool_idle_timeout(IDLE_MAX)
+                .user_agent(USER_AGENT)
+                .build();
+            client.map_err(|error| with_causes(&error.without_url()))
+        });
+        created.as_ref().map_err(Clone::clone)
     }
 
     async fn post(&self, request: WebhookRequest) -> Result<WebhookReply, String> {
@@ -57,8 +66,7 @@ impl WebhookClient {
             true => "there was no complete reply in time".to_owned(),
             false => in_plain_words(error),
         };
-        let client = self.client.as_ref().map_err(Clone::clone)?;
-        let mut post = client.post(request.url).body(request.body);
+        let mut post = self.client()?.post(request.url).body(request.body);
         for (name, value) in request.headers {
             post = post.header(name, value);
         }
