@@ -25,6 +25,7 @@ use sluice_store::{
 use uuid::Uuid;
 
 use crate::actor::Actor;
+use crate::boxed;
 use crate::core::Core;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{fill_random, random_bits};
@@ -109,14 +110,16 @@ impl std::fmt::Debug for AdminRequests<'_> {
 
 impl AdminRequests<'_> {
     /// Whether the current state is the one that the changes of this request left behind.
-    pub async fn is_newest(self, scope: &RequestScope) -> StoreResult<bool> {
+    #[boxed]
+    pub async fn is_newest(&self, scope: &RequestScope) -> StoreResult<bool> {
         scope.is_newest(&*self.core.store).await
     }
 
     /// Claims a request with an idempotency key, for an actor who authenticated with this secret.
     /// `parts` is everything that makes two requests the same.
+    #[boxed]
     pub async fn claim(
-        self,
+        &self,
         actor: &Actor,
         secret: &str,
         key: &IdempotencyKey,
@@ -208,6 +211,7 @@ impl RequestClaim {
     }
 
     /// Stores the reply for later attempts.
+    #[boxed]
     pub async fn finish(&self, reply: &StoredReply) -> StoreResult<()> {
         let sealed = match reply.body.len() > REPLY_BYTES_MAX {
             true => Vec::new(),
@@ -218,6 +222,7 @@ impl RequestClaim {
 
     /// Allows another attempt if nothing was written, whatever this process knows about that.
     /// Otherwise the request has ended without a known reply.
+    #[boxed]
     pub async fn give_up(&self) -> StoreResult<()> {
         let Self { request_id, claim, .. } = *self;
         let release = AdminRequestWrite::Release { request_id, claim };

@@ -11,6 +11,7 @@ use sluice_store::{AppLimits, AppRow, At, IdentityVerification, KeyRow, Page, Sc
 use crate::actor::{Actor, Reach};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::branding::{HostedPatch, HostedSettings};
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
@@ -103,12 +104,14 @@ impl AppPatch {
 
 impl AppHandle {
     /// The app with its active keys.
+    #[boxed]
     pub async fn detail(&self) -> AdminResult<AppDetail> {
         let keys = self.permit.core(Scope::Read)?.store.list_keys(&[self.app_id()]).await?;
         Ok(AppDetail::new(self.row.clone(), &keys))
     }
 
     /// The same for several apps, in one read.
+    #[boxed]
     pub async fn details(apps: &[Self]) -> AdminResult<Vec<AppDetail>> {
         let Some(first) = apps.first() else { return Ok(Vec::new()) };
         let may_read = |app: &Self| app.permit.core(Scope::Read).map(|_| app.app_id());
@@ -117,6 +120,7 @@ impl AppHandle {
         Ok(apps.iter().map(|app| AppDetail::new(app.row.clone(), &keys)).collect())
     }
 
+    #[boxed]
     pub async fn update(&self, patch: &AppPatch) -> AdminResult<AppDetail> {
         let core = self.permit.core(Scope::Write)?;
         let (actor, id) = (self.permit.actor(), self.app_id());
@@ -146,6 +150,7 @@ impl AppHandle {
         updated.await?.detail().await
     }
 
+    #[boxed]
     pub async fn create_key(&self) -> AdminResult<ApiKey> {
         let core = self.permit.core(Scope::Admin)?;
         retry_on_conflict(|is_retry| async move {
@@ -162,6 +167,7 @@ impl AppHandle {
     }
 
     /// Revokes a key; idempotent.
+    #[boxed]
     pub async fn revoke_key(&self, key: &ApiKey) -> AdminResult<()> {
         let core = self.permit.core(Scope::Admin)?;
         retry_on_conflict(|is_retry| async move {
@@ -201,11 +207,13 @@ pub(crate) async fn list(
 }
 
 impl InstanceHandle {
+    #[boxed]
     pub async fn create_app(&self, name: &str) -> AdminResult<AppDetail> {
         self.make_app(At::Instance, name).await
     }
 
     /// Creates an app if there is none; if several processes try at once, only one succeeds.
+    #[boxed]
     pub async fn create_first_app(&self, name: &str) -> AdminResult<Option<AppDetail>> {
         made_first(self.make_app(At::FirstApp, name).await)
     }

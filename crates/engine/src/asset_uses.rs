@@ -8,6 +8,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{Scope, VersionRow};
 
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::branding::{HostedSettings, design_of};
 use crate::definitions::stored_json;
 use crate::handle::AppHandle;
@@ -44,6 +45,7 @@ pub struct FlowUse {
 
 impl AppHandle {
     /// Where these images are used, in the same order.
+    #[boxed]
     pub async fn asset_uses(&self, assets: &[AssetId]) -> AdminResult<Vec<AssetUses>> {
         let core = self.permit.core(Scope::Read)?;
         let found = core.store.flows_naming(self.app_id(), assets, core.now()).await?;

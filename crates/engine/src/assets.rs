@@ -15,6 +15,7 @@ use sluice_store::{
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::branding::{HostedSettings, design_of};
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
@@ -45,11 +46,13 @@ pub struct Uploaded {
 
 impl AppHandle {
     /// The images of the app, newest first.
+    #[boxed]
     pub async fn list_assets(&self) -> AdminResult<Vec<AssetInfo>> {
         Ok(self.permit.core(Scope::Read)?.store.list_assets(self.app_id()).await?)
     }
 
     /// Stores an image. If the app has the same one already, that is returned.
+    #[boxed]
     pub async fn upload_asset(&self, upload: Bytes) -> AdminResult<Uploaded> {
         let core = self.permit.core(Scope::Write)?;
         let invalid = |why: String| AdminError::Invalid(vec![fault("", why)]);
@@ -98,6 +101,7 @@ impl AppHandle {
     }
 
     /// Deletes an image that no draft and no version in use names.
+    #[boxed]
     pub async fn delete_asset(&self, asset: AssetId) -> AdminResult<()> {
         let core = self.permit.core(Scope::Write)?;
         retry_on_conflict(|is_retry| async move {

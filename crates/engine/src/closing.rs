@@ -23,6 +23,7 @@ use sluice_store::{
 use uuid::Uuid;
 
 use crate::admin::{AdminError, AdminResult};
+use crate::boxed;
 use crate::core::Core;
 use crate::definitions::stored_definition;
 use crate::handle::{AppHandle, FlowHandle};
@@ -56,6 +57,7 @@ impl ClosingState {
 impl FlowHandle {
     /// The limits of the flow, and how many responses they have counted. Reads nothing if it has
     /// none.
+    #[boxed]
     pub async fn closing(&self) -> AdminResult<ClosingState> {
         let core = self.permit.core(Scope::Read)?;
         Ok(states(&*core.store, &[&self.flow]).await?.pop().unwrap_or_default())
@@ -64,6 +66,7 @@ impl FlowHandle {
 
 impl AppHandle {
     /// The same for flows of this app, in order.
+    #[boxed]
     pub async fn closing_of_flows(&self, flows: &[FlowState]) -> AdminResult<Vec<ClosingState>> {
         let core = self.permit.core(Scope::Read)?;
         let flows: Vec<&FlowRow> = flows.iter().map(|state| &state.flow).collect();

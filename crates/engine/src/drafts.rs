@@ -17,6 +17,7 @@ use sluice_store::{AuditQuery, AuditRow, Change, FlowRow, FlowState, Scope, Vers
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::core::Core;
 use crate::definitions::stored_json;
 use crate::fault::{faultless, name_faults, object_fault};
@@ -65,6 +66,7 @@ pub enum Saved {
 }
 
 impl FlowHandle {
+    #[boxed]
     pub async fn draft(&self) -> AdminResult<Draft> {
         self.permit.core(Scope::Read)?;
         let draft = self.draft.as_ref().ok_or(AdminError::NotFound(Missing::Draft))?;
@@ -75,6 +77,7 @@ impl FlowHandle {
     }
 
     /// Replaces the draft, or creates one if the last was published.
+    #[boxed]
     pub async fn put_draft(&self, definition: Value) -> AdminResult<Draft> {
         faultless(object_fault("", &definition))?;
         let text = definition.to_string();
@@ -85,6 +88,7 @@ impl FlowHandle {
     }
 
     /// The same if the current state has this tag, which the author has seen; otherwise a conflict.
+    #[boxed]
     pub async fn put_draft_seen(&self, definition: Value, tag: &str) -> AdminResult<Draft> {
         let changed = || {
             let detail = "someone saved something else meanwhile: read the draft again, then save";
@@ -111,6 +115,7 @@ impl FlowHandle {
     }
 
     /// The state to edit.
+    #[boxed]
     pub async fn editing(&self) -> AdminResult<Editing> {
         let editing = Editing::new(self.permit.core(Scope::Read)?, FlowState::clone(self))?;
         let faults = self.all_faults(&editing.definition).await?;
@@ -123,6 +128,7 @@ impl FlowHandle {
     /// losing the reply. The flow is renamed with its title, unless it has another name.
     /// Consecutive saves within a few minutes, with nothing else in between,
     /// share one entry in the audit log.
+    #[boxed]
     pub async fn save_draft(&self, definition: &Value, started_from: &str) -> AdminResult<Saved> {
         faultless(object_fault("", definition))?;
         let text = definition.to_string();
@@ -154,6 +160,7 @@ impl FlowHandle {
     }
 
     /// Makes the draft as published again, if the author has seen the draft with this tag.
+    #[boxed]
     pub async fn discard_draft(&self, seen: &str) -> AdminResult<()> {
         let Some(published) = &self.current else {
             return Err(AdminError::conflict(

@@ -9,6 +9,7 @@ use sluice_flow::id::FlowId;
 use sluice_store::{FlowState, Page, Scope};
 
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::definitions::stored_json;
 use crate::handle::AppHandle;
 
@@ -38,6 +39,7 @@ pub struct FoundFlows {
 impl AppHandle {
     /// The first `limit` active flows, or archived ones, that have all words in one of their texts;
     /// with a label, only flows that have it. Reads at most `budget` flows and reduces it by them.
+    #[boxed]
     pub async fn search_flows(
         &self,
         text: &str,
@@ -71,6 +73,7 @@ impl AppHandle {
     }
 
     /// The published flows whose live window ends within these milliseconds, the first end first.
+    #[boxed]
     pub async fn closing_flows(&self, within_millis: i64) -> AdminResult<Vec<FlowState>> {
         let now = self.permit.core(Scope::Read)?.now().as_millis();
         let page = Page { after: None, limit: CLOSING_FLOWS_MAX };

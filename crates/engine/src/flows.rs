@@ -16,6 +16,7 @@ use sluice_store::{Change, FlowQuery, FlowRow, FlowState, Order, Page, Scope, Ve
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::branding::design_of;
 use crate::clock::next_instant;
 use crate::closing;
@@ -78,22 +79,26 @@ impl FlowPatch {
 }
 
 impl AppHandle {
+    #[boxed]
     pub async fn create_flow(&self, new: &NewFlow) -> AdminResult<FlowState> {
         make_flow(&self.permit, self.revision, new, (None, None), json!({})).await
     }
 
     /// The same with a key, if no flow of the app has it.
+    #[boxed]
     pub async fn create_keyed_flow(&self, new: &NewFlow, key: &str) -> AdminResult<FlowState> {
         let detail = json!({"key": key});
         make_flow(&self.permit, self.revision, new, (None, Some(key)), detail).await
     }
 
     /// The flow with this key.
+    #[boxed]
     pub async fn flow_by_key(&self, key: &str) -> AdminResult<Option<FlowState>> {
         keyed(self.permit.core(Scope::Read)?, self.app_id(), key).await
     }
 
     /// The flows in the order in which they were made; with a label, only those that have it.
+    #[boxed]
     pub async fn list_flows(
         &self,
         label: Option<String>,
@@ -108,6 +113,7 @@ impl AppHandle {
     }
 
     /// The active flows, or the archived ones, newest first.
+    #[boxed]
     pub async fn newest_flows(
         &self,
         archived: bool,
@@ -117,6 +123,7 @@ impl AppHandle {
     }
 
     /// The same for those with this label, if there is one.
+    #[boxed]
     pub async fn newest_flows_labelled(
         &self,
         label: Option<String>,
@@ -138,6 +145,7 @@ impl FlowHandle {
     /// Creates another flow in the same app, with this flow's draft, or its published definition if
     /// it has no draft, as its draft, and with its labels and design. Times and responses are not
     /// copied.
+    #[boxed]
     pub async fn duplicate(&self, name: &str) -> AdminResult<FlowState> {
         let definition = Some(self.editing().await?.definition);
         let new = NewFlow { name: name.to_owned(), kind: self.flow.kind, definition };
@@ -145,6 +153,7 @@ impl FlowHandle {
         make_flow(&self.permit, self.revision, &new, (Some(&self.flow), None), detail).await
     }
 
+    #[boxed]
     pub async fn update(&self, patch: &FlowPatch) -> AdminResult<FlowState> {
         let core = self.permit.core(Scope::Write)?;
         let updated = retry_on_conflict(|is_retry| async move {
@@ -189,6 +198,7 @@ impl FlowHandle {
     }
 
     /// Archives a flow: the public can no longer reach its versions; its responses stay.
+    #[boxed]
     pub async fn archive(&self) -> AdminResult<()> {
         let archived = self.change(Scope::Write, |core, state| {
             let clock = Arc::clone(&core.clock);
@@ -214,6 +224,7 @@ impl FlowHandle {
 impl FlowHandle {
     /// Ends the live window now; a closed flow is left unchanged. Returns the end that it had, for
     /// [`Self::reopen`].
+    #[boxed]
     pub async fn close(&self) -> AdminResult<Option<Timestamp>> {
         let before = self.change(Scope::Write, |core, state| {
             let live = state.flow.live;
@@ -242,6 +253,7 @@ impl FlowHandle {
 
     /// Opens a closed flow again, until `ends_at` if that is in the future. An open flow is left
     /// unchanged.
+    #[boxed]
     pub async fn reopen(&self, ends_at: Option<Timestamp>) -> AdminResult<()> {
         self.change(Scope::Write, |core, state| {
             let now = core.now();
@@ -263,6 +275,7 @@ impl FlowHandle {
     }
 
     /// Undoes [`Self::archive`]: the flow is as it was before. A flow in use is left unchanged.
+    #[boxed]
     pub async fn unarchive(&self) -> AdminResult<()> {
         retry_on_conflict(|is_retry| async move {
             let newest = if is_retry { Some(self.read_again().await?) } else { None };

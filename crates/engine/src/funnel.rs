@@ -10,6 +10,7 @@ use sluice_store::{Scope, VisitCountRow, VisitCountsQuery};
 
 use crate::admin::AdminResult;
 use crate::background::keep_running_after;
+use crate::boxed;
 use crate::handle::FlowHandle;
 use crate::summary::Asked;
 use crate::summary::versions::{Version, published_versions};
@@ -76,6 +77,7 @@ pub struct Completion {
 impl FlowHandle {
     /// The figures of the whole funnel, with one read. What was counted in the last seconds is not
     /// included yet.
+    #[boxed]
     pub async fn completion(&self, filter: &FunnelFilter) -> AdminResult<Completion> {
         let core = self.permit.core(Scope::Read)?;
         let query = VisitCountsQuery { from: filter.from, to: filter.to };
@@ -92,6 +94,7 @@ impl FlowHandle {
     }
 
     /// What was counted on this node is written first, so it is included.
+    #[boxed]
     pub async fn funnel(&self, filter: &FunnelFilter) -> AdminResult<Funnel> {
         let core = self.permit.core(Scope::Read)?;
         if let Err(error) = core.visits.write().await {

@@ -21,6 +21,7 @@ use sluice_store::{App, At, AuditRow, Change, FlowRow, FlowState, Scope, Write};
 use crate::actor::{Actor, includes};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::faultless;
@@ -238,6 +239,7 @@ impl FlowHandle {
     }
 
     /// The flow's app, for the same scope.
+    #[boxed]
     pub async fn app(&self) -> AdminResult<AppHandle> {
         AppHandle::read(self.permit.clone()).await
     }

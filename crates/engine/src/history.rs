@@ -17,6 +17,7 @@ use sluice_store::{AuditRow, Scope, VersionRow};
 use crate::admin::AdminResult;
 use crate::audit::actor_names;
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::core::Core;
 use crate::handle::FlowHandle;
 
@@ -49,6 +50,7 @@ impl FlowHandle {
     }
 
     /// The published versions of a flow, newest first; below a version number, if one is given.
+    #[boxed]
     pub async fn history(
         &self,
         before: Option<u32>,

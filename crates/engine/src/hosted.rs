@@ -19,6 +19,7 @@ use sluice_flow::time::{Timestamp, Window};
 use sluice_store::{Scope, StoreResult};
 
 use crate::admin::{AdminError, AdminResult, Missing};
+use crate::boxed;
 use crate::branding::Branding;
 use crate::core::Core;
 use crate::definitions::shown_definition;
@@ -57,6 +58,7 @@ impl HostedFlow {
     }
 
     /// The version that a form was rendered for, if it is a published version of this flow.
+    #[boxed]
     pub async fn version(&self, flow_version_id: &str) -> StoreResult<Option<HostedVersion>> {
         let Ok(id) = flow_version_id.parse() else { return Ok(None) };
         let view = self.core.registry.version(self.app().app_id, id).await?;
@@ -201,6 +203,7 @@ impl Core {
 impl FlowHandle {
     /// Previews the flow's draft, without the parts that cannot be shown, or one of its versions;
     /// for actors who may read it.
+    #[boxed]
     pub async fn preview(&self, version: Option<FlowVersionId>) -> AdminResult<Preview> {
         let core = self.permit.core(Scope::Read)?;
         let (definition, id) = match version {
@@ -236,6 +239,7 @@ impl FlowHandle {
 
 impl AppHandle {
     /// Previews a template with the app's branding.
+    #[boxed]
     pub async fn preview_template(&self, template: &Template) -> AdminResult<Preview> {
         let core = self.permit.core(Scope::Read)?;
         let shown = definition::presentable(&template.definition);

@@ -13,6 +13,7 @@ use sluice_store::{
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::{fault, faultless};
@@ -69,6 +70,7 @@ pub struct Resealed {
 
 impl AppHandle {
     /// Creates a key; its secret is returned only here.
+    #[boxed]
     pub async fn create_identity_key(
         &self,
         new: &NewIdentityKey,
@@ -91,6 +93,7 @@ impl AppHandle {
     }
 
     /// The app's keys, including revoked ones, oldest first; never a secret.
+    #[boxed]
     pub async fn list_identity_keys(&self) -> AdminResult<Vec<IdentityKeyRow>> {
         let core = self.permit.core(Scope::Read)?;
         let keys = core.store.list_identity_keys(self.app_id()).await?;
@@ -104,6 +107,7 @@ impl AppHandle {
     }
 
     /// Revokes a key and deletes its material; idempotent.
+    #[boxed]
     pub async fn revoke_identity_key(&self, kid: &str) -> AdminResult<()> {
         let core = self.permit.core(Scope::Admin)?;
         retry_on_conflict(|is_retry| async move {
@@ -154,6 +158,7 @@ pub(crate) async fn closed_secrets(core: &Core) -> StoreResult<Vec<(String, NotO
 impl InstanceHandle {
     /// Seals every secret with the current first master key. A secret that cannot be opened is an
     /// error, or is revoked if `revoke` is set.
+    #[boxed]
     pub async fn reseal_secrets(&self, revoke: bool) -> AdminResult<Resealed> {
         let core = self.core();
         let vault = &core.verifying.vault;

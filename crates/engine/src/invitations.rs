@@ -25,6 +25,7 @@ use sluice_store::{
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::{fault, faultless};
@@ -182,6 +183,7 @@ impl FromStr for InvitationCursor {
 impl FlowHandle {
     /// Creates all of these invitations, or none and returns every fault. With `check_only` none is
     /// created; the result shows what would have been, but its ids are not valid.
+    #[boxed]
     pub async fn invite(
         &self,
         new: &[NewInvitation],
@@ -193,6 +195,7 @@ impl FlowHandle {
 
     /// The same, and the server sends each of them by e-mail. All need an address, and the flow
     /// must be published.
+    #[boxed]
     pub async fn invite_by_mail(
         &self,
         new: &[NewInvitation],
@@ -251,6 +254,7 @@ impl FlowHandle {
     }
 
     /// The flow's invitations in creation order, in one state or in all.
+    #[boxed]
     pub async fn list_invitations(
         &self,
         state: Option<InvitationState>,
@@ -268,6 +272,7 @@ impl FlowHandle {
 
     /// Every invitation of the flow. Someone with all links could answer for every invited person,
     /// so it needs `write` as well as `export`, and the audit log records it.
+    #[boxed]
     pub async fn export_invitations(&self) -> AdminResult<Vec<Invitation>> {
         let core = self.permit.core(Scope::Export)?;
         let (app_id, flow_id) = (self.app_id(), self.flow_id());
@@ -289,6 +294,7 @@ impl FlowHandle {
     }
 
     /// The number of the flow's invitations in each state.
+    #[boxed]
     pub async fn count_invitations(&self) -> AdminResult<InvitationCounts> {
         let core = self.permit.core(Scope::Read)?;
         Ok(core.store.count_invitations(self.app_id(), self.flow_id(), core.now()).await?)
@@ -328,6 +334,7 @@ impl InvitationHandle {
     }
 
     /// The same, with what became of its e-mail.
+    #[boxed]
     pub async fn shown_with_mail(&self) -> AdminResult<Invitation> {
         let core = self.permit.core(Scope::Read)?;
         let ids = [self.row.assignment_id];
@@ -337,6 +344,7 @@ impl InvitationHandle {
     }
 
     /// Withdraws the invitation; idempotent. A used invitation stays used.
+    #[boxed]
     pub async fn revoke(&self) -> AdminResult<()> {
         let core = self.permit.core(Scope::Write)?;
         let (app, id) = (self.row.app_id, self.row.assignment_id);
@@ -410,6 +418,7 @@ async fn chosen<'n>(
 impl HostedFlow {
     /// The current state of an invitation to this flow; `None` if the flow has none with this id.
     /// Records nothing.
+    #[boxed]
     pub async fn invitation_state(&self, assignment: &str) -> StoreResult<Option<InvitationState>> {
         let row = self.invitation(assignment).await?;
         Ok(row.map(|row| row.times.state(self.core.now())))
@@ -418,6 +427,7 @@ impl HostedFlow {
     /// Records the day on which an invitation's page was opened, and returns the invitation's new
     /// state; `None` if the flow has none with this id. Never called for a GET: mail scanners
     /// follow links. A preview records nothing.
+    #[boxed]
     pub async fn mark_opened(&self, assignment: &str) -> StoreResult<Option<InvitationState>> {
         if self.is_preview() {
             return Ok(None);

@@ -118,6 +118,9 @@ pub mod webhooks;
 pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};
 pub use apps::{AppDetail, AppPatch, LimitsPatch};
+/// An async function is compiled in every crate that awaits it. The use cases return boxed futures,
+/// so that they are compiled only here.
+pub(crate) use async_recursion::async_recursion as boxed;
 pub use audit::AuditEntry;
 pub use audit_action::AuditAction;
 pub use closing::ClosingState;

@@ -15,6 +15,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{Order, ResponseQuery, ResponseRow, Scope, Store};
 
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::clock::Clock;
 use crate::handle::FlowHandle;
 use crate::metrics::Metrics;
@@ -58,6 +59,7 @@ impl std::fmt::Debug for Watch {
 impl FlowHandle {
     /// Starts to watch the responses that pass the filter, beginning after `since`. Responses
     /// received shortly before `since` are sent as well: they may have become visible after it.
+    #[boxed]
     pub async fn watch_responses(
         &self,
         filter: &ResponseFilter,
@@ -97,6 +99,7 @@ impl Watch {
     }
 
     /// Waits for new responses and returns them, oldest first.
+    #[boxed]
     pub async fn next(&mut self) -> AdminResult<Vec<ResponseRow>> {
         if !self.found.is_empty() {
             return Ok(std::mem::take(&mut self.found));

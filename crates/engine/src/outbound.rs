@@ -18,6 +18,7 @@ use sluice_store::{
 
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::events::position_at;
@@ -88,12 +89,14 @@ impl Waiting {
 }
 
 /// Holds a store that no server uses yet, and returns what is held.
+#[boxed]
 pub async fn hold(store: &Arc<dyn Store>, now: Timestamp) -> StoreResult<OutboundState> {
     store.apply(At::Instance, vec![Write::HoldOutbound(Some(now))].into()).await?;
     state(&**store, now, false).await
 }
 
 /// What a store holds, for a server that may hold it as well.
+#[boxed]
 pub async fn state(
     store: &dyn Store,
     now: Timestamp,
@@ -129,6 +132,7 @@ async fn state_of(
 }
 
 impl InstanceHandle {
+    #[boxed]
     pub async fn outbound(&self) -> AdminResult<OutboundState> {
         let (core, outbound) = (self.core(), &self.core().outbound);
         let publishes = outbound.publishes.as_ref();
@@ -136,6 +140,7 @@ impl InstanceHandle {
     }
 
     /// Why nothing is sent; absent if it is. It reads the store only while that is held.
+    #[boxed]
     pub async fn outbound_hold(&self) -> AdminResult<Option<OutboundHold>> {
         let (store, outbound) = (&self.core().store, &self.core().outbound);
         if outbound.is_held_here {
@@ -146,6 +151,7 @@ impl InstanceHandle {
 
     /// Sends e-mails and webhooks again, on all servers of the database. Returns how many e-mails
     /// and deliveries were dropped. Changes nothing if they are not held.
+    #[boxed]
     pub async fn resume_outbound(&self, waiting: Waiting) -> AdminResult<(u64, u64)> {
         let core = self.core();
         let Some(held_at) = core.store.outbound_held_at().await? else { return Ok((0, 0)) };

@@ -22,6 +22,7 @@ use sluice_store::{Change, FlowState, GraceCap, Scope, VersionRow, VersionState,
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::clock::next_instant;
 use crate::closing::must_fit;
 use crate::conflict::retry_on_conflict;
@@ -44,11 +45,13 @@ pub struct Published {
 
 impl FlowHandle {
     /// Checks the draft and freezes it as the flow's next version.
+    #[boxed]
     pub async fn publish(&self) -> AdminResult<Published> {
         self.publish_draft(None).await
     }
 
     /// The same, but only if the current state has this tag, which the author has seen.
+    #[boxed]
     pub async fn publish_seen(&self, tag: &str) -> AdminResult<Published> {
         self.publish_draft(Some(tag)).await
     }
@@ -112,6 +115,7 @@ impl FlowHandle {
     }
 
     /// The flow's published versions, newest first; below a version number, if one is given.
+    #[boxed]
     pub async fn list_versions(
         &self,
         before: Option<u32>,
@@ -222,6 +226,7 @@ impl VersionHandle {
     }
 
     /// Publishes this version's definition again, as a new version. A draft stays unchanged.
+    #[boxed]
     pub async fn republish(&self) -> AdminResult<Published> {
         let core = self.permit.core(Scope::Write)?;
         must_be_published(self)?;
@@ -231,6 +236,7 @@ impl VersionHandle {
     }
 
     /// Withdraws a published version at once, without grace; idempotent.
+    #[boxed]
     pub async fn retire(&self) -> AdminResult<VersionRow> {
         let core = self.permit.core(Scope::Write)?;
         let id = self.version.flow_version_id;

@@ -9,6 +9,7 @@ use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{At, FlowQuery, FlowState, Page, Store, StoreError, StoreResult};
 
+use crate::boxed;
 use crate::clock::{Clock as _, SystemClock};
 use crate::closing::{self, Now};
 use crate::conflict::retry_on_conflict;
@@ -69,6 +70,7 @@ pub async fn recount(
 }
 
 /// The flows with this key, one for each app that has it.
+#[boxed]
 pub async fn flows_with_key(store: &dyn Store, key: &str) -> StoreResult<Vec<FlowId>> {
     let mut found = Vec::new();
     for app in apps(store).await? {

@@ -15,6 +15,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::boxed;
 use sluice_flow::time::Timestamp;
 use sluice_store::{AdminRequestWrite, At, Change, Store, StoreError, StoreResult, Write};
 use uuid::Uuid;
@@ -88,6 +89,7 @@ impl RequestScope {
     }
 
     /// Whether the condition held. If no change needed it, it is evaluated now.
+    #[boxed]
     pub async fn held(&self) -> StoreResult<bool> {
         match (self.state().held, self.condition.get()) {
             (Some(held), _) => Ok(held),

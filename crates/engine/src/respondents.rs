@@ -18,6 +18,7 @@ use sluice_store::{
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::core::Core;
 use crate::erasure::{ERASURE_CALL_MAX, ERASURE_PART_ROWS, detail};
 use crate::handle::{AppHandle, Permit};
@@ -55,12 +56,14 @@ pub struct Erased {
 
 impl AppHandle {
     /// The app's respondents, ordered by the day they were first seen.
+    #[boxed]
     pub async fn list_respondents(&self, page: Page<RespondentId>) -> AdminResult<Vec<Respondent>> {
         let core = self.permit.core(Scope::Read)?;
         Ok(core.store.list_respondents(self.app_id(), page).await?)
     }
 
     /// The respondent of the app with this identity, if there is one.
+    #[boxed]
     pub async fn find_respondent(
         &self,
         of: IdentityType,
@@ -75,6 +78,7 @@ impl AppHandle {
 
     /// All data stored about the person with this identity: a respondent, or an invitee without a
     /// profile.
+    #[boxed]
     pub async fn export_known(&self, known: &Known) -> AdminResult<RespondentExport> {
         let core = self.permit.core(Scope::Export)?;
         let app = self.app_id();
@@ -93,6 +97,7 @@ impl AppHandle {
     }
 
     /// Erases the person with this identity: a respondent, or an invitee without a profile.
+    #[boxed]
     pub async fn erase_known(&self, known: Known, answers: Answers) -> AdminResult<Erased> {
         let core = self.permit.core(Scope::Erase)?;
         let app = self.app_id();
@@ -146,6 +151,7 @@ impl RespondentHandle {
     }
 
     /// The profile with its first consents.
+    #[boxed]
     pub async fn profile(&self) -> AdminResult<(Respondent, Vec<ConsentRow>)> {
         let core = self.permit.core(Scope::Read)?;
         let respondent = self.read(core).await?;
@@ -155,12 +161,14 @@ impl RespondentHandle {
     }
 
     /// The respondent's responses over all flows, oldest first.
+    #[boxed]
     pub async fn list_responses(&self, page: Page<ResponseId>) -> AdminResult<Vec<ResponseRow>> {
         let core = self.permit.core(Scope::Read)?;
         Ok(core.store.list_responses_of(self.permit.app_id(), self.id, page).await?)
     }
 
     /// All data stored about the respondent. The audit log records the export.
+    #[boxed]
     pub async fn export(&self) -> AdminResult<RespondentExport> {
         let core = self.permit.core(Scope::Export)?;
         let (app, id) = (self.permit.app_id(), self.id);
@@ -199,11 +207,13 @@ impl RespondentHandle {
 
     /// Erases the respondent, and keeps or deletes the answers. If that takes long, it continues in
     /// the background.
+    #[boxed]
     pub async fn erase(&self, answers: Answers) -> AdminResult<Erased> {
         self.erase_within(answers, ERASURE_CALL_MAX).await
     }
 
     /// The same, but stops after the part during which this time has passed.
+    #[boxed]
     pub async fn erase_within(&self, answers: Answers, time: Duration) -> AdminResult<Erased> {
         let core = self.permit.core(Scope::Erase)?;
         let (app, id) = (self.permit.app_id(), self.id);

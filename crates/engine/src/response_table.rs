@@ -18,6 +18,7 @@ use sluice_flow::time::{Day, Timestamp};
 use sluice_store::{CountsQuery, Order, ResponseQuery, ResponseRow, Scope, StoreError};
 
 use crate::admin::{AdminError, AdminResult};
+use crate::boxed;
 use crate::computed::aggregate::{self, Aggregate, Kind, Subject};
 use crate::computed::ask::{WAIT_MAX, ask_within};
 use crate::computed::cache::Results;
@@ -65,6 +66,7 @@ pub struct Matching {
 impl FlowHandle {
     /// A page of the responses that pass the filter, in the order of a column: `limit` of them,
     /// without the first `skipped`.
+    #[boxed]
     pub async fn sorted_responses(
         &self,
         asked: &QuestionHistory,
@@ -99,6 +101,7 @@ impl FlowHandle {
     }
 
     /// How many responses pass the filter. Waits at most this long if they must be counted.
+    #[boxed]
     pub async fn count_matching(
         &self,
         asked: &QuestionHistory,
@@ -123,6 +126,7 @@ impl FlowHandle {
     }
 
     /// The names of the tags of recent responses.
+    #[boxed]
     pub async fn recent_tag_names(&self) -> AdminResult<BTreeSet<String>> {
         let core = self.permit.core(Scope::Read)?;
         let from = Some(core.now().day().plus(-TAG_DAYS));

@@ -17,6 +17,7 @@ use sluice_store::{Order, ResponsePage, ResponseQuery, ResponseRow, Scope, Searc
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::closing;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
@@ -126,6 +127,7 @@ impl ResponseFilter {
 
 impl FlowHandle {
     /// The questions of the flow, over all its versions that can be read.
+    #[boxed]
     pub async fn asked(&self) -> AdminResult<QuestionHistory> {
         let core = self.permit.core(Scope::Read)?;
         question_history::read(&*core.store, &core.definitions, self.app_id(), self.flow_id()).await
@@ -133,6 +135,7 @@ impl FlowHandle {
 
     /// A page of the responses. If few pass the filter, it may be short or empty although more
     /// follow.
+    #[boxed]
     pub async fn list_responses(
         &self,
         filter: &ResponseFilter,
@@ -144,6 +147,7 @@ impl FlowHandle {
     }
 
     /// The same for a caller that has already read the question history.
+    #[boxed]
     pub async fn list_responses_to(
         &self,
         asked: &QuestionHistory,
@@ -224,6 +228,7 @@ impl ResponseHandle {
         self.row
     }
 
+    #[boxed]
     pub async fn delete(&self) -> AdminResult<()> {
         let core = self.permit.core(Scope::Erase)?;
         let id = self.row.response_id;

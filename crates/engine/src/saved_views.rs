@@ -9,6 +9,7 @@ use sluice_flow::id::UserId;
 use sluice_store::{At, PeopleWrite, SavedViewRow, Scope, Write};
 
 use crate::admin::{AdminError, AdminResult};
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::fault::{fault, faultless};
 use crate::handle::FlowHandle;
@@ -30,6 +31,7 @@ pub struct SavedView {
 
 impl FlowHandle {
     /// The views that the caller has saved, by name; none if the caller is not a user.
+    #[boxed]
     pub async fn saved_views(&self) -> AdminResult<Vec<SavedView>> {
         let core = self.permit.core(Scope::Read)?;
         let Some(user) = self.user() else { return Ok(Vec::new()) };
@@ -40,6 +42,7 @@ impl FlowHandle {
     }
 
     /// Saves a view, and replaces one with the same name; that of the default stays the default.
+    #[boxed]
     pub async fn save_view(&self, view: SavedView) -> AdminResult<()> {
         let view = SavedView { name: view.name.trim().to_owned(), ..view };
         let too_long = (view.query.len() > QUERY_BYTES_MAX)
@@ -68,6 +71,7 @@ impl FlowHandle {
         .await
     }
 
+    #[boxed]
     pub async fn rename_view(&self, name: &str, to: &str) -> AdminResult<()> {
         let to = to.trim();
         faultless(name_fault(to))?;
@@ -82,6 +86,7 @@ impl FlowHandle {
     }
 
     /// Makes a view the default, or none of them.
+    #[boxed]
     pub async fn set_default_view(&self, name: Option<&str>) -> AdminResult<()> {
         self.change_views(|views| {
             views.iter_mut().for_each(|it| it.is_default = false);
@@ -94,6 +99,7 @@ impl FlowHandle {
     }
 
     /// Deletes a view; one that does not exist is ignored.
+    #[boxed]
     pub async fn delete_view(&self, name: &str) -> AdminResult<()> {
         self.change_views(|views| {
             views.retain(|it| it.name != name);

@@ -6,11 +6,13 @@ use sluice_store::{Scope, ShortPathRow, Write};
 
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::core::Core;
 use crate::fault::fault;
 use crate::handle::FlowHandle;
 
 impl FlowHandle {
+    #[boxed]
     pub async fn short_path(&self) -> AdminResult<Option<String>> {
         let core = self.permit.core(Scope::Read)?;
         let row = core.store.short_path_of(self.app_id(), self.flow_id()).await?;
@@ -18,6 +20,7 @@ impl FlowHandle {
     }
 
     /// Gives the flow a path, or removes it; returns the path. The one before is free from then on.
+    #[boxed]
     pub async fn set_short_path(&self, path: Option<&str>) -> AdminResult<Option<String>> {
         let core = self.permit.core(Scope::Write)?;
         let invalid = |why: &str| AdminError::Invalid(vec![fault("/path", why)]);

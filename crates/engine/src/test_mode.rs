@@ -25,6 +25,7 @@ use sluice_store::{
 
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::definitions::shown_definition;
@@ -67,6 +68,7 @@ impl FlowHandle {
     }
 
     /// Revokes all test links of the flow; new ones can be made.
+    #[boxed]
     pub async fn revoke_test_links(&self) -> AdminResult<()> {
         self.change(Scope::Write, |_, state| {
             let test_links = state.flow.test_links.saturating_add(1);
@@ -79,6 +81,7 @@ impl FlowHandle {
     }
 
     /// A page of the test responses, newest first.
+    #[boxed]
     pub async fn test_responses(
         &self,
         page: Page<TestCursor>,
@@ -89,6 +92,7 @@ impl FlowHandle {
     }
 
     /// Deletes all test responses of the flow.
+    #[boxed]
     pub async fn delete_test_responses(&self) -> AdminResult<()> {
         self.permit.core(Scope::Write)?;
         retry_on_conflict(|_| async move {

@@ -13,6 +13,7 @@ use sluice_flow::words;
 use sluice_store::{Order, ResponseRow, Scope};
 
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::handle::FlowHandle;
 use crate::question_history::QuestionHistory;
 use crate::responses::{Paging, ResponseFilter};
@@ -102,6 +103,7 @@ fn has_tag(row: &ResponseRow, name: &str, value: &str) -> bool {
 
 impl FlowHandle {
     /// The text answers to these questions, in the newest responses that pass the filter.
+    #[boxed]
     pub async fn texts(
         &self,
         history: &QuestionHistory,

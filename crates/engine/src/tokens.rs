@@ -9,6 +9,7 @@ use sluice_store::{At, Scope, StoreResult, TokenHash, TokenRow, Write};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::core::Core;
 use crate::fault::{fault, faultless, name_faults};
 use crate::handle::AppHandle;
@@ -60,12 +61,14 @@ impl Core {
 }
 
 impl InstanceHandle {
+    #[boxed]
     pub async fn create_token(&self, new: NewToken) -> AdminResult<(TokenRow, TokenSecret)> {
         self.make_token(At::Instance, new).await
     }
 
     /// Creates a token if there is none, not even a revoked one; if several processes try at once,
     /// only one succeeds.
+    #[boxed]
     pub async fn create_first_token(
         &self,
         new: NewToken,
@@ -102,11 +105,13 @@ impl InstanceHandle {
     }
 
     /// All tokens, including revoked ones; never their secrets.
+    #[boxed]
     pub async fn list_tokens(&self) -> AdminResult<Vec<TokenRow>> {
         Ok(self.core().store.list_tokens().await?)
     }
 
     /// One token, revoked or not.
+    #[boxed]
     pub async fn get_token(&self, id: TokenId) -> AdminResult<TokenRow> {
         let tokens = self.core().store.list_tokens().await?;
         let found = tokens.into_iter().find(|token| token.token_id == id);
@@ -114,6 +119,7 @@ impl InstanceHandle {
     }
 
     /// Revokes a token at once; idempotent.
+    #[boxed]
     pub async fn revoke_token(&self, id: TokenId) -> AdminResult<()> {
         let core = self.core();
         let row = self.get_token(id).await?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use sluice_store::{StoreError, StoreResult};
 use tokio::task::JoinHandle;
 
+use crate::boxed;
 use crate::core::Core;
 use crate::count_compaction::CountCompaction;
 use crate::erasure::Erasures;
@@ -90,44 +91,52 @@ impl Upkeep {
     }
 
     /// Deletes now the data that apps have kept for too long; the server does this every hour.
+    #[boxed]
     pub async fn enforce_retention(&self) -> Result<Expired, StoreError> {
         self.retention.enforce().await
     }
 
     /// Builds the next chunks of the skip index; the server does this every minute. Returns how
     /// many were built.
+    #[boxed]
     pub async fn build_skip_index(&self) -> StoreResult<u64> {
         self.skip_index.build().await
     }
 
     /// Folds small count rows into daily ones; the server also does this in the background.
+    #[boxed]
     pub async fn compact_counts(&self) -> Result<(), StoreError> {
         self.count_compaction.compact().await
     }
 
     /// Sends the e-mails that are due now; the server does this every second.
+    #[boxed]
     pub async fn deliver_mails(&self) -> StoreResult<Delivered> {
         self.core.deliver_mails().await
     }
 
     /// Reads everything once and notes damage; the server does this every week.
+    #[boxed]
     pub async fn scrub(&self) -> StoreResult<Scrubbed> {
         self.scrub.pass().await
     }
 
     /// Sends the webhooks that are due now, and returns when that is done; the server does this all
     /// the time.
+    #[boxed]
     pub async fn deliver_webhooks(&self) -> Result<(), StoreError> {
         self.deliveries.deliver_due().await
     }
 
     /// Publishes to the sink everything that can be read now; the server does this all the time.
     /// Returns false if another node publishes, or the sink takes nothing.
+    #[boxed]
     pub async fn publish_events(&self) -> StoreResult<bool> {
         self.sink.publish_all().await
     }
 
     /// Finishes interrupted erasures now.
+    #[boxed]
     pub async fn finish_erasures(&self) -> Result<(), StoreError> {
         self.erasures.finish().await
     }

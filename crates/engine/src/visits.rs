@@ -4,6 +4,7 @@ use sluice_flow::lifecycle::Accepting;
 use sluice_flow::visit::{Visit, VisitFault, VisitStep};
 use sluice_store::StoreResult;
 
+use crate::boxed;
 use crate::core::Core;
 use crate::hosted::{HostedFlow, HostedVersion};
 use crate::registry::{AppView, VersionView};
@@ -46,6 +47,7 @@ impl Core {
 
 impl HostedFlow {
     /// Counts the steps that the script of the page reports.
+    #[boxed]
     pub async fn count_visit(&self, visit: &Visit) -> StoreResult<Result<(), VisitRefused>> {
         let version = self.version(&visit.flow_version_id).await?;
         Ok(match version.as_ref().and_then(HostedVersion::published) {

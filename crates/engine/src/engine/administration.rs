@@ -11,6 +11,7 @@ use crate::admin::AdminResult;
 use crate::admin_requests::AdminRequests;
 use crate::apps;
 use crate::audit::{self, AuditEntry};
+use crate::boxed;
 use crate::handle::{AppHandle, FlowHandle};
 use crate::instance::InstanceHandle;
 use crate::invitations::InvitationHandle;
@@ -21,6 +22,7 @@ use crate::responses::ResponseHandle;
 
 impl Engine {
     /// The actor of an admin token's secret, if the token is valid now.
+    #[boxed]
     pub async fn authenticate(&self, secret: &str) -> StoreResult<Option<Actor>> {
         self.core.authenticate(secret).await
     }
@@ -41,21 +43,25 @@ impl Engine {
     }
 
     /// An app, for an actor who has this scope in it.
+    #[boxed]
     pub async fn app(&self, actor: &Actor, scope: Scope, id: AppId) -> AdminResult<AppHandle> {
         AppHandle::open(&self.core, actor, scope, id).await
     }
 
     /// The apps that the actor may read, each as a handle for reading.
+    #[boxed]
     pub async fn list_apps(&self, actor: &Actor, page: Page<AppId>) -> AdminResult<Vec<AppHandle>> {
         apps::list(&self.core, actor, page).await
     }
 
     /// A flow, for an actor who has this scope in its app.
+    #[boxed]
     pub async fn flow(&self, actor: &Actor, scope: Scope, id: FlowId) -> AdminResult<FlowHandle> {
         FlowHandle::open(&self.core, actor, scope, id).await
     }
 
     /// A version of a flow, drafts included, for an actor who has this scope in its app.
+    #[boxed]
     pub async fn version(
         &self,
         actor: &Actor,
@@ -66,6 +72,7 @@ impl Engine {
     }
 
     /// A response, for an actor who has this scope in its app.
+    #[boxed]
     pub async fn response(
         &self,
         actor: &Actor,
@@ -76,6 +83,7 @@ impl Engine {
     }
 
     /// A respondent, for an actor who has this scope in their app.
+    #[boxed]
     pub async fn respondent(
         &self,
         actor: &Actor,
@@ -86,6 +94,7 @@ impl Engine {
     }
 
     /// An invitation, for an actor who has this scope in its app.
+    #[boxed]
     pub async fn invitation(
         &self,
         actor: &Actor,
@@ -97,6 +106,7 @@ impl Engine {
 
     /// Audit log entries of one app, or of all, newest first. An actor bound to one app sees only
     /// the entries of that app; an actor bound to several must name the app.
+    #[boxed]
     pub async fn list_audit(
         &self,
         actor: &Actor,
@@ -108,6 +118,7 @@ impl Engine {
     }
 
     /// The same entries with the names of users and tokens.
+    #[boxed]
     pub async fn list_audit_named(
         &self,
         actor: &Actor,

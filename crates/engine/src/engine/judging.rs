@@ -7,6 +7,7 @@ use sluice_flow::payload::Generation;
 use sluice_store::StoreResult;
 
 use super::Engine;
+use crate::boxed;
 use crate::encoded_body::EncodedBody;
 use crate::intake::SubmitError;
 use crate::registry::AppView;
@@ -14,6 +15,7 @@ use crate::validation::Validation;
 
 impl Engine {
     /// Judges one submission as [`Engine::submit_as`] does, and stores nothing.
+    #[boxed]
     pub async fn validate(
         &self,
         app: &AppView,
@@ -24,6 +26,7 @@ impl Engine {
     }
 
     /// The JSON Schema of a submission to a published version of this app that is not retired.
+    #[boxed]
     pub async fn submission_schema(
         &self,
         app: &AppView,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_store::StoreResult;
 
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::core::Core;
 use crate::hosted::HostedFlow;
 use crate::mail::Unsubscription;
@@ -27,27 +28,32 @@ impl std::fmt::Debug for Links<'_> {
 
 impl Links<'_> {
     /// The flow of a hosted page, if there is one.
-    pub async fn flow(self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
+    #[boxed]
+    pub async fn flow(&self, flow_id: &str) -> StoreResult<Result<HostedFlow, NoFlow>> {
         self.core.hosted(flow_id).await
     }
 
     /// The flow of a test link that still works.
-    pub async fn tested_flow(self, flow: &str, token: &str) -> StoreResult<Option<TestedFlow>> {
+    #[boxed]
+    pub async fn tested_flow(&self, flow: &str, token: &str) -> StoreResult<Option<TestedFlow>> {
         self.core.tested_flow(flow, token).await
     }
 
     /// An image of any app, if the text is the id of one.
-    pub async fn image(self, asset: &str) -> StoreResult<Option<Arc<ServedImage>>> {
+    #[boxed]
+    pub async fn image(&self, asset: &str) -> StoreResult<Option<Arc<ServedImage>>> {
         self.core.asset(asset).await
     }
 
     /// The recipient of an e-mail, who may unsubscribe.
-    pub async fn unsubscription(self, mail: &str) -> StoreResult<Option<Unsubscription>> {
+    #[boxed]
+    pub async fn unsubscription(&self, mail: &str) -> StoreResult<Option<Unsubscription>> {
         self.core.unsubscription(mail).await
     }
 
     /// The report with this secret in its link, unless it is expired or revoked.
-    pub async fn report(self, secret: &str) -> AdminResult<Option<LockedReport>> {
+    #[boxed]
+    pub async fn report(&self, secret: &str) -> AdminResult<Option<LockedReport>> {
         self.core.report(secret).await
     }
 }

@@ -16,6 +16,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{EventRow, LogQuery, Order, Scope, Write};
 
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::core::Core;
 use crate::handle::AppHandle;
 
@@ -69,6 +70,7 @@ pub struct EventPage {
 
 impl AppHandle {
     /// Events after a position; from the beginning of the log if there is none.
+    #[boxed]
     pub async fn read_events(
         &self,
         filter: &EventFilter,
@@ -81,6 +83,7 @@ impl AppHandle {
     }
 
     /// Events of a part of the log, in either order.
+    #[boxed]
     pub async fn read_events_in(
         &self,
         filter: &EventFilter,

@@ -9,6 +9,7 @@ use sluice_store::Scope;
 
 use super::{EventPage, PAGE_BYTES_MAX, read, start};
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::core::Core;
 use crate::handle::AppHandle;
 use crate::watches::WatchSlot;
@@ -56,6 +57,7 @@ impl AppHandle {
 impl EventWatch {
     /// Waits for the next events. The page is empty if there were none within this time, or if more
     /// than that was needed to read on; then `has_more` is set.
+    #[boxed]
     pub async fn next(&mut self, wait: Duration) -> AdminResult<EventPage> {
         let deadline = tokio::time::Instant::now() + wait;
         let most = (self.limit, PAGE_BYTES_MAX);

@@ -11,6 +11,7 @@ use super::span::LogSpan;
 use super::{Export, ExportAs, ExportFormat, Progress, file_name, pipe, too_many_rows};
 use crate::admin::AdminResult;
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::core::Core;
 use crate::handle::FlowHandle;
 use crate::question_history;
@@ -24,6 +25,7 @@ const PAGE_ROWS: usize = 1_000;
 impl FlowHandle {
     /// Starts an export of the responses that pass the filter, oldest first, and records it in the
     /// audit log.
+    #[boxed]
     pub async fn export(
         &self,
         exported_as: ExportAs,

@@ -19,6 +19,7 @@ use super::outlet::Outlet;
 use super::pipe::WAITING_MAX;
 use super::{Export, Progress, ValuesAs, file_name};
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::handle::FlowHandle;
 use crate::question_history::{self, HistoricVersion, QuestionHistory};
 
@@ -38,6 +39,7 @@ pub(super) const HEADER: [&str; 9] = [
 impl FlowHandle {
     /// The questions and options of all published versions, as CSV. It takes the slot of an export:
     /// an author can make it long.
+    #[boxed]
     pub async fn codebook(&self) -> AdminResult<Export> {
         let core = self.permit.core(Scope::Read)?;
         let slot = core.exports.take_slot(self.app_id())?;

@@ -15,6 +15,7 @@ use super::span::LogSpan;
 use super::{Export, ExportAs};
 use crate::admin::AdminResult;
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::core::Core;
 use crate::events::{AHEAD_SECONDS, BACK_SECONDS, PAGE_BYTES_MAX, position_at};
 use crate::handle::FlowHandle;
@@ -30,6 +31,7 @@ const AUDIT_ENTRIES_SEARCHED: usize = 20;
 impl FlowHandle {
     /// Starts an export of the responses that are new since an instant, oldest first;
     /// [`Export::next`] is the instant for the next one. A filter by time limits the part.
+    #[boxed]
     pub async fn export_since(
         &self,
         exported_as: ExportAs,

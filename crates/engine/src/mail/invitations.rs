@@ -25,6 +25,7 @@ use super::unsubscribe::{InvitationDetail, address_hash};
 use super::words::Words;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::core::Core;
 use crate::fault::{fault, faultless};
 use crate::handle::FlowHandle;
@@ -63,6 +64,7 @@ impl FlowHandle {
     }
 
     /// Sets it, and when people who were invited before are reminded.
+    #[boxed]
     pub async fn set_invitation_email(&self, email: &InvitationEmail) -> AdminResult<()> {
         let faults = email.faults();
         faultless(faults.into_iter().map(|(field, what)| fault(&format!("/{field}"), what)))?;
@@ -97,6 +99,7 @@ impl FlowHandle {
     }
 
     /// Adds what became of the e-mails of invitations.
+    #[boxed]
     pub async fn with_mail_status(
         &self,
         invitations: Vec<Invitation>,

@@ -28,6 +28,7 @@ use std::time::Duration;
 use sluice_flow::email::is_email;
 
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::core::Core;
 use crate::fault::{fault, faultless};
 use crate::ids::random_bits;
@@ -63,6 +64,7 @@ pub(crate) fn dropped(row: MailRow, held_at: Timestamp, now: Timestamp) -> MailR
 impl InstanceHandle {
     /// Sends an e-mail that says that sending works, at once and without the outbox. Returns why
     /// the mail server did not accept it.
+    #[boxed]
     pub async fn send_test_mail(&self, to: &str) -> AdminResult<Result<(), String>> {
         let (core, to) = (self.core(), to.trim());
         let what = "must be an e-mail address such as ann@example.com";

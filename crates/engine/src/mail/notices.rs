@@ -22,6 +22,7 @@ use super::subscription::{NoticeFrequency, Subscription};
 use super::words::{Words, chosen_language};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::export::AnswerLabels;
@@ -46,6 +47,7 @@ struct NewResponses {
 impl FlowHandle {
     /// How often the caller gets notices of new responses; absent if they cannot get any: there is
     /// no mail server, or the caller is not a user.
+    #[boxed]
     pub async fn notices(&self) -> AdminResult<Option<NoticeFrequency>> {
         let core = self.permit.core(Scope::Read)?;
         let Some(user) = self.user().filter(|_| core.sends_mail()) else { return Ok(None) };
@@ -56,6 +58,7 @@ impl FlowHandle {
     }
 
     /// Chooses how often the caller gets notices, from now on, and their language.
+    #[boxed]
     pub async fn set_notices(
         &self,
         frequency: NoticeFrequency,

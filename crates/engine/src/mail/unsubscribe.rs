@@ -18,6 +18,7 @@ use sluice_flow::invitation_email::InvitationEmail;
 use sluice_store::{AddressHash, MailEnd, MailKind, MailRow, MailWrite, StoreResult};
 
 use super::subscription::language_of;
+use crate::boxed;
 use crate::core::Core;
 use crate::verify::SecretPurpose;
 
@@ -104,6 +105,7 @@ impl Unsubscription {
 
     /// Ends the e-mails of the app to this address, or the user's notices. Repeating it changes
     /// nothing.
+    #[boxed]
     pub async fn confirm(&self) -> StoreResult<()> {
         let (core, mail) = (&self.core, &self.mail);
         let remove = MailWrite::Remove(mail.app_id, mail.mail_id);

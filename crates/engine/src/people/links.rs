@@ -14,6 +14,7 @@ use super::refusal::Refusal;
 use super::secret::Secret;
 use crate::actor::Actor;
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::fault;
@@ -32,6 +33,7 @@ impl Accounts<'_> {
 
     /// Sets the password of the link's user, invalidates the link, ends the user's sessions, and
     /// starts one, unless the user has a second factor: then a code is needed first.
+    #[boxed]
     pub async fn set_password_by_link(
         &self,
         secret: &str,
@@ -56,6 +58,7 @@ impl Accounts<'_> {
     /// Changes the password of the signed-in user, ends all their sessions, and starts one. If the
     /// user has a second factor, the new session is only as fresh as the one it replaces: a
     /// password alone does not confirm their identity.
+    #[boxed]
     pub async fn change_password(
         &self,
         id: UserId,

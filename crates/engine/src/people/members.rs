@@ -11,6 +11,7 @@ use sluice_store::{Page, Role, Scope, StoreError, User, UserKey};
 use super::secret::Secret;
 use super::users::{LinkDelivery, NewUser, UserDetail, change_role, make_user};
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::fault::{fault, faultless};
 use crate::handle::AppHandle;
 
@@ -40,6 +41,7 @@ pub struct NewMember {
 
 impl AppHandle {
     /// The users with a role in the app or in all apps, in creation order.
+    #[boxed]
     pub async fn list_members(&self, page: Page<UserId>) -> AdminResult<Vec<Member>> {
         let core = self.permit.core(Scope::Admin)?;
         let users = core.store.list_users(Some(self.app_id()), page).await?;
@@ -48,12 +50,14 @@ impl AppHandle {
 
     /// Gives a person a role in the app. An owner of the instance can also name a person who is not
     /// a user yet: this creates the user and returns the secret of a link.
+    #[boxed]
     pub async fn add_member(&self, new: &NewMember) -> AdminResult<(UserId, Option<Secret>)> {
         self.add_member_with(new, LinkDelivery::Returned).await
     }
 
     /// The same, and sends a new user the link by e-mail, in a language if that is known. Returns
     /// whether they are new.
+    #[boxed]
     pub async fn add_member_by_mail(
         &self,
         new: &NewMember,
@@ -98,6 +102,7 @@ impl AppHandle {
     }
 
     /// Gives a user a role in the app, or removes it if `role` is `None`.
+    #[boxed]
     pub async fn set_role(&self, id: UserId, role: Option<Role>) -> AdminResult<UserDetail> {
         let core = self.permit.core(Scope::Admin)?;
         change_role(core, self.permit.actor(), id, Some(self.app_id()), role).await

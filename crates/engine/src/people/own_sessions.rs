@@ -15,6 +15,7 @@ use super::accounts::Accounts;
 use super::refusal::Refusal;
 use crate::actor::Actor;
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::tokens::hash_of;
 
 /// How long proof of identity is valid.
@@ -41,6 +42,7 @@ pub(super) fn is_fresh(proven_at: Timestamp, now: Timestamp) -> bool {
 impl Accounts<'_> {
     /// The active sessions of this session's user, the last used first. Empty for a token's
     /// session.
+    #[boxed]
     pub async fn own_sessions(&self, secret: &str) -> StoreResult<Vec<OwnSession>> {
         let Some((current, user_id, epoch)) = self.user_session(secret).await? else {
             return Ok(Vec::new());
@@ -59,6 +61,7 @@ impl Accounts<'_> {
 
     /// Ends another session of the same user. Ignores a session that has ended or belongs to
     /// another user.
+    #[boxed]
     pub async fn end_own_session(&self, secret: &str, id: &str) -> StoreResult<()> {
         let Some((_, user_id, _)) = self.user_session(secret).await? else { return Ok(()) };
         let Some(hash) = hash_in(id) else { return Ok(()) };
@@ -73,6 +76,7 @@ impl Accounts<'_> {
     }
 
     /// Ends every other session of the same user.
+    #[boxed]
     pub async fn end_other_sessions(&self, secret: &str) -> StoreResult<()> {
         let Some((row, user_id, _)) = self.user_session(secret).await? else { return Ok(()) };
         let end = PeopleWrite::EndOtherSessions { user_id, kept: row.hash };
@@ -90,6 +94,7 @@ impl Accounts<'_> {
 
     /// Confirms the identity of a session's user by their password and, if they have a second
     /// factor, a code.
+    #[boxed]
     pub async fn confirm_with_password(
         &self,
         secret: &str,
@@ -109,6 +114,7 @@ impl Accounts<'_> {
     }
 
     /// Confirms the identity of a token session's holder by the token.
+    #[boxed]
     pub async fn confirm_with_token(&self, secret: &str, token: &str) -> Result<(), Refusal> {
         let row = self.core.store.find_session(&hash_of(secret)).await?.ok_or(Refusal::LinkOver)?;
         match row.holder {

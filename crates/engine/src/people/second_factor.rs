@@ -19,6 +19,7 @@ use super::totp::{SECRET_BYTES, base32, secret_from_base32, step_of};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::fault;
@@ -74,6 +75,7 @@ impl Enrolment {
 impl Accounts<'_> {
     /// Turns the second factor on, after a code has proved that the app has the secret. Returns the
     /// recovery codes.
+    #[boxed]
     pub async fn turn_on_second_factor(
         &self,
         actor: &Actor,
@@ -111,12 +113,14 @@ impl Accounts<'_> {
     }
 
     /// Turns the user's own second factor off.
+    #[boxed]
     pub async fn turn_off_second_factor(&self, actor: &Actor, id: UserId) -> AdminResult<()> {
         actor.need_fresh()?;
         change_factor(self.core, actor, id, AuditAction::SecondFactorDisabled, |_| Ok(None)).await
     }
 
     /// The number of recovery codes that a user has left; `None` without a second factor.
+    #[boxed]
     pub async fn recovery_codes_left(&self, id: UserId) -> StoreResult<Option<usize>> {
         let user = self.core.store.find_user(&UserKey::Id(id)).await?;
         Ok(user.and_then(|user| user.row.second_factor).map(|factor| factor.recovery.len()))
@@ -144,6 +148,7 @@ impl Accounts<'_> {
     }
 
     /// Starts a session after the password was correct, with a code of the second factor.
+    #[boxed]
     pub async fn sign_in_with_code(
         &self,
         ticket: &str,
@@ -211,6 +216,7 @@ impl Accounts<'_> {
 
 impl InstanceHandle {
     /// Removes the second factor of a user who has lost it.
+    #[boxed]
     pub async fn reset_second_factor(&self, id: UserId) -> AdminResult<()> {
         self.actor().need_fresh()?;
         let (core, actor) = (self.core(), self.actor());

@@ -19,6 +19,7 @@ use super::refusal::Refusal;
 use super::secret::Secret;
 use crate::actor::Actor;
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::tokens::hash_of;
 
 const MINUTE_MILLIS: i64 = 60 * 1000;
@@ -46,6 +47,7 @@ pub struct Session {
 
 impl Accounts<'_> {
     /// The session with this secret, if it is active. Each use extends it.
+    #[boxed]
     pub async fn session(&self, secret: &str) -> StoreResult<Option<Session>> {
         let Some((row, session)) = self.session_row(secret).await? else { return Ok(None) };
         let now = self.core.now();
@@ -56,6 +58,7 @@ impl Accounts<'_> {
     }
 
     /// The same for a page's automatic requests: they do not extend the session.
+    #[boxed]
     pub async fn session_unused(&self, secret: &str) -> StoreResult<Option<Session>> {
         Ok(self.session_row(secret).await?.map(|(_, session)| session))
     }
@@ -102,6 +105,7 @@ impl Accounts<'_> {
     }
 
     /// Starts a session of an admin token's holder; ends the browser's previous one.
+    #[boxed]
     pub async fn sign_in_with_token(
         &self,
         token: &str,
@@ -126,6 +130,7 @@ impl Accounts<'_> {
     /// Starts a session of a user; ends the browser's previous one. If the user has a second
     /// factor, the refusal is [`Refusal::CodeNeeded`], and [`Accounts::sign_in_with_code`] starts
     /// the session.
+    #[boxed]
     pub async fn sign_in_with_password(
         &self,
         email: &str,
@@ -150,6 +155,7 @@ impl Accounts<'_> {
     }
 
     /// Ends a session at once; a session that has already ended is no error.
+    #[boxed]
     pub async fn sign_out(&self, secret: &str) -> StoreResult<()> {
         let Some(session) = self.session(secret).await? else { return Ok(()) };
         let name = session.actor.name.clone();

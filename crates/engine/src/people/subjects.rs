@@ -15,6 +15,7 @@ use super::refusal::Refusal;
 use super::secret::Secret;
 use crate::actor::Actor;
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::verify::IdClaims;
 
@@ -22,6 +23,7 @@ impl Accounts<'_> {
     /// Starts a session of the user in an ID token; ends the browser's previous one. The session is
     /// as fresh as the sign-in at the provider; if the provider does not return that time, it is
     /// not fresh.
+    #[boxed]
     pub async fn sign_in_with_subject(
         &self,
         claims: &IdClaims,

@@ -15,6 +15,7 @@ use super::secret::Secret;
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::{fault, faultless, name_faults};
@@ -75,11 +76,13 @@ impl From<User> for UserDetail {
 
 impl InstanceHandle {
     /// Creates a user, and returns the secret of a link with which they set their password.
+    #[boxed]
     pub async fn create_user(&self, new: NewUser) -> AdminResult<(UserDetail, Secret)> {
         self.create_user_with(new, LinkDelivery::Returned).await
     }
 
     /// Creates a user, and sends them the link by e-mail in a language, if that is known.
+    #[boxed]
     pub async fn create_user_by_mail(
         &self,
         new: NewUser,
@@ -104,16 +107,19 @@ impl InstanceHandle {
     }
 
     /// Users in creation order, including disabled ones.
+    #[boxed]
     pub async fn list_users(&self, page: Page<UserId>) -> AdminResult<Vec<UserDetail>> {
         let users = self.core().store.list_users(None, page).await?;
         Ok(users.into_iter().map(UserDetail::from).collect())
     }
 
+    #[boxed]
     pub async fn get_user(&self, id: UserId) -> AdminResult<UserDetail> {
         Ok(find_user(self.core(), id).await?.into())
     }
 
     /// Renames, disables or enables a user. A disabled user is signed out everywhere.
+    #[boxed]
     pub async fn update_user(&self, id: UserId, patch: &UserPatch) -> AdminResult<UserDetail> {
         let (core, actor) = (self.core(), self.actor());
         faultless(patch.name.as_ref().and_then(|name| name_faults("/name", name)))?;
@@ -158,17 +164,20 @@ impl InstanceHandle {
     }
 
     /// Gives a user a role in all apps and the instance, or removes it if `role` is `None`.
+    #[boxed]
     pub async fn set_role(&self, id: UserId, role: Option<Role>) -> AdminResult<UserDetail> {
         change_role(self.core(), self.actor(), id, None, role).await
     }
 
     /// Creates a new link to set a password: ends the previous link and the user's sessions. The
     /// password stays until the link is used.
+    #[boxed]
     pub async fn reset_user(&self, id: UserId) -> AdminResult<Secret> {
         self.reset_user_with(id, LinkDelivery::Returned).await
     }
 
     /// The same, and sends the user the link by e-mail, in a language if that is known.
+    #[boxed]
     pub async fn reset_user_by_mail(&self, id: UserId, language: Option<&str>) -> AdminResult<()> {
         self.reset_user_with(id, LinkDelivery::Mailed { language }).await.map(|_| ())
     }
@@ -199,6 +208,7 @@ impl InstanceHandle {
 
 impl Accounts<'_> {
     /// Whether any user can sign in by e-mail.
+    #[boxed]
     pub async fn has_users(&self) -> Result<bool, StoreError> {
         let first = self.core.store.list_users(None, Page { after: None, limit: 1 }).await?;
         Ok(!first.is_empty())

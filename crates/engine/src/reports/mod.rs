@@ -17,6 +17,7 @@ use sluice_store::{ReportRow, Scope, StoreError, Write};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit::actor_names;
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::fault::{fault, faultless, name_faults};
@@ -141,6 +142,7 @@ impl Report {
 
 impl FlowHandle {
     /// Creates a report; its link is returned only here.
+    #[boxed]
     pub async fn create_report(&self, new: &NewReport) -> AdminResult<(Report, Secret)> {
         let core = self.permit.core(Scope::Export)?;
         let link = NewLink::random(core);
@@ -181,6 +183,7 @@ impl FlowHandle {
     }
 
     /// The reports of the flow, newest first, revoked and expired ones included.
+    #[boxed]
     pub async fn list_reports(&self) -> AdminResult<Vec<Report>> {
         let core = self.permit.core(Scope::Read)?;
         let (now, rows) =
@@ -189,12 +192,14 @@ impl FlowHandle {
     }
 
     /// One of them.
+    #[boxed]
     pub async fn get_report(&self, id: ReportId) -> AdminResult<Report> {
         let core = self.permit.core(Scope::Read)?;
         Ok(Report::new(self.report_row(core, id).await?, core.now()))
     }
 
     /// The same, each with the name of its author.
+    #[boxed]
     pub async fn list_reports_named(&self) -> AdminResult<Vec<(Report, String)>> {
         let core = self.permit.core(Scope::Read)?;
         let reports = self.list_reports().await?;
@@ -203,6 +208,7 @@ impl FlowHandle {
     }
 
     /// Changes what a report shows or who can open it. Its link stays the same.
+    #[boxed]
     pub async fn change_report(&self, id: ReportId, patch: &ReportPatch) -> AdminResult<Report> {
         let core = self.permit.core(Scope::Export)?;
         let changed = patch.applied_to(self.report_row(core, id).await?);
@@ -222,6 +228,7 @@ impl FlowHandle {
     }
 
     /// Replaces the link of a report: the previous one ends. The new one is returned only here.
+    #[boxed]
     pub async fn replace_report_link(&self, id: ReportId) -> AdminResult<(Report, Secret)> {
         let core = self.permit.core(Scope::Export)?;
         let link = NewLink::random(core);
@@ -231,6 +238,7 @@ impl FlowHandle {
     }
 
     /// Ends a report at once; idempotent.
+    #[boxed]
     pub async fn revoke_report(&self, id: ReportId) -> AdminResult<()> {
         let core = self.permit.core(Scope::Export)?;
         let revoked = |row| ReportRow { revoked_at: Some(core.now()), ..row };

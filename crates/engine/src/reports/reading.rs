@@ -17,6 +17,7 @@ use sluice_store::{ReportRow, Scope};
 use super::{Filters, ReportState};
 use crate::actor::{Actor, Grant};
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::core::Core;
 use crate::handle::FlowHandle;
 use crate::people::{Refusal, Secret};
@@ -71,6 +72,7 @@ impl LockedReport {
     }
 
     /// Opens the report, if it has no password or the pass is valid; `None` if it stays locked.
+    #[boxed]
     pub async fn open(&self, pass: Option<&str>) -> AdminResult<Option<OpenReport>> {
         if self.needs_password() && !pass.is_some_and(|pass| self.accepts(pass)) {
             return Ok(None);
@@ -85,6 +87,7 @@ impl LockedReport {
     }
 
     /// Exchanges the password for a pass, and its lifetime in seconds.
+    #[boxed]
     pub async fn unlock(&self, password: &str) -> Result<(Secret, i64), Refusal> {
         let is_right = self.core.passwords.verify(password, self.row.password.clone()).await?;
         let key = self.key().filter(|_| is_right).ok_or(Refusal::Wrong(None))?;

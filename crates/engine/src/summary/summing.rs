@@ -15,6 +15,7 @@ use super::{
     CountingProgress, Results, Spark, Summary, SummaryFilter, TagSums, add_up, count, sparks,
 };
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::computed::aggregate::{Aggregate, DailyAggregate, Kind, Subject};
 use crate::computed::ask::ask;
 use crate::computed::cache::Computed;
@@ -31,11 +32,13 @@ type Tags = Vec<(String, String)>;
 const AT_ONCE_DAYS_MAX: usize = 100;
 
 impl FlowHandle {
+    #[boxed]
     pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Results<Summary>> {
         self.summing().await?.summary(filter).await
     }
 
     /// The answers to two questions together.
+    #[boxed]
     pub async fn crosstab(
         &self,
         rows: &CrosstabSide,
@@ -46,6 +49,7 @@ impl FlowHandle {
     }
 
     /// Starts several summaries of the flow, which share one read of the versions.
+    #[boxed]
     pub async fn summing(&self) -> AdminResult<Summing> {
         let core = Arc::clone(self.permit.core(Scope::Read)?);
         let (app_id, flow_id) = (self.app_id(), self.flow_id());
@@ -62,6 +66,7 @@ impl FlowHandle {
     }
 
     /// The number of responses of each version of the flow; versions without any are absent.
+    #[boxed]
     pub async fn responses_by_version(&self) -> AdminResult<BTreeMap<FlowVersionId, u64>> {
         let core = self.permit.core(Scope::Read)?;
         let counted = core.store.count_by_version(self.app_id(), self.flow_id()).await?;
@@ -72,6 +77,7 @@ impl FlowHandle {
 impl AppHandle {
     /// The flows of the app that have responses, each with the counts of the last days: one read
     /// for a whole list.
+    #[boxed]
     pub async fn sparks(&self, days: u32) -> AdminResult<Vec<Spark>> {
         let core = self.permit.core(Scope::Read)?;
         let totals = core.store.count_by_day(self.app_id(), None).await?;
@@ -79,6 +85,7 @@ impl AppHandle {
     }
 
     /// The same with only the last days, which costs the same however old a flow is.
+    #[boxed]
     pub async fn recent_sparks(&self, days: u32) -> AdminResult<Vec<Spark>> {
         let core = self.permit.core(Scope::Read)?;
         let today = core.now().day();
@@ -89,6 +96,7 @@ impl AppHandle {
     }
 
     /// When the newest response of each of these flows was received; flows without one are absent.
+    #[boxed]
     pub async fn last_received(
         &self,
         flows: &[FlowId],
@@ -122,6 +130,7 @@ impl std::fmt::Debug for Summing {
 
 impl Summing {
     /// The summary of the responses that pass the filter: from counts if possible.
+    #[boxed]
     pub async fn summary(&self, filter: &SummaryFilter) -> AdminResult<Results<Summary>> {
         if filter.is_counted() {
             return self.counted(filter).await.map(Results::Ready);
@@ -187,6 +196,7 @@ impl Summing {
     }
 
     /// The answers to two questions together, of the responses that pass the filter.
+    #[boxed]
     pub async fn crosstab(
         &self,
         rows: &CrosstabSide,
@@ -250,6 +260,7 @@ impl Summing {
     }
 
     /// Reads or computes what this filter needs, for later summaries of fewer days.
+    #[boxed]
     pub async fn prepare(&self, filter: &SummaryFilter) -> AdminResult<Results<()>> {
         if filter.is_counted() {
             self.counts(query_of(filter)).await?;

@@ -14,6 +14,7 @@ use super::claims::{self, Demands};
 use super::jwks::{Found, KeySets, KeySource};
 use super::outcome::{Checked, Invalid};
 use super::token::Token;
+use crate::boxed;
 
 /// The maximum size of an ID token, in bytes: providers put much into them.
 const ID_TOKEN_BYTES_MAX: usize = 16 * 1024;
@@ -75,6 +76,7 @@ impl IdTokens {
     }
 
     /// Verifies the token with the keys at this URL.
+    #[boxed]
     pub async fn check(
         &self,
         text: &str,

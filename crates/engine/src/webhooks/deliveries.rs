@@ -15,6 +15,7 @@ use sluice_store::{
 use super::attempt::{Attempt, Item, send};
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::events::find_payloads;
 use crate::handle::AppHandle;
@@ -29,6 +30,7 @@ pub struct Delivery {
 
 impl AppHandle {
     /// Deliveries of an endpoint, newest first: those that wait, and the last finished ones.
+    #[boxed]
     pub async fn list_deliveries(
         &self,
         endpoint: EndpointId,
@@ -44,6 +46,7 @@ impl AppHandle {
     }
 
     /// A delivery with its payload.
+    #[boxed]
     pub async fn delivery(&self, endpoint: EndpointId, id: DeliveryId) -> AdminResult<Delivery> {
         let core = self.permit.core(Scope::Admin)?;
         let found = core.store.find_delivery(self.app_id(), endpoint, id).await?;
@@ -59,6 +62,7 @@ impl AppHandle {
     }
 
     /// Sends the event of a delivery again, whatever became of it.
+    #[boxed]
     pub async fn redeliver(&self, endpoint: EndpointId, id: DeliveryId) -> AdminResult<()> {
         let found = self.delivery(endpoint, id).await?;
         if found.payload.is_none() {
@@ -69,6 +73,7 @@ impl AppHandle {
     }
 
     /// Sends again what was given up and was last sent at or after this time.
+    #[boxed]
     pub async fn redeliver_failed(
         &self,
         endpoint: EndpointId,
@@ -96,6 +101,7 @@ impl AppHandle {
 
     /// Sends a test event now, once, and returns what became of it. It is in the log of deliveries,
     /// and in no other.
+    #[boxed]
     pub async fn send_test_event(&self, endpoint: EndpointId) -> AdminResult<DeliveryRow> {
         let core = self.permit.core(Scope::Admin)?;
         let row = Arc::new(self.endpoint_row(core, endpoint).await?);

@@ -32,6 +32,7 @@ use sluice_store::{EndpointRow, EndpointWrite, Scope, StoreError, Write};
 
 use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
+use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::events::position_at;
@@ -156,6 +157,7 @@ fn filter_of(row: &EndpointRow) -> EventFilter {
 impl AppHandle {
     /// Creates an endpoint that receives what happens from now on; its secret is returned only
     /// here.
+    #[boxed]
     pub async fn create_endpoint(&self, new: &NewEndpoint) -> AdminResult<(Endpoint, Secret)> {
         let core = self.permit.core(Scope::Admin)?;
         let now = core.now();
@@ -203,18 +205,21 @@ impl AppHandle {
     }
 
     /// The endpoints of the app, oldest first.
+    #[boxed]
     pub async fn list_endpoints(&self) -> AdminResult<Vec<Endpoint>> {
         let core = self.permit.core(Scope::Admin)?;
         let (now, rows) = (core.now(), core.store.list_endpoints(self.app_id()).await?);
         Ok(rows.into_iter().map(|row| Endpoint::new(row, now)).collect())
     }
 
+    #[boxed]
     pub async fn endpoint(&self, id: EndpointId) -> AdminResult<Endpoint> {
         let core = self.permit.core(Scope::Admin)?;
         Ok(Endpoint::new(self.endpoint_row(core, id).await?, core.now()))
     }
 
     /// Changes an endpoint. If it is enabled again, it continues where it left off.
+    #[boxed]
     pub async fn change_endpoint(
         &self,
         id: EndpointId,
@@ -254,6 +259,7 @@ impl AppHandle {
     }
 
     /// Removes an endpoint with its deliveries.
+    #[boxed]
     pub async fn delete_endpoint(&self, id: EndpointId) -> AdminResult<()> {
         let core = self.permit.core(Scope::Admin)?;
         retry_on_conflict(|is_retry| async move {
@@ -269,6 +275,7 @@ impl AppHandle {
     }
 
     /// Replaces the secret. The previous one signs as well for this time.
+    #[boxed]
     pub async fn rotate_endpoint_secret(
         &self,
         id: EndpointId,
@@ -298,6 +305,7 @@ impl AppHandle {
     }
 
     /// Sends everything after a position of the log again.
+    #[boxed]
     pub async fn replay_endpoint(&self, id: EndpointId, after: EventId) -> AdminResult<Endpoint> {
         let core = self.permit.core(Scope::Admin)?;
         self.update_endpoint(id, |row| {

@@ -9,6 +9,7 @@ use sluice_store::{DeliveryQuery, DeliveryRow, DeliveryState, EndpointHealth, Sc
 use super::Endpoint;
 use super::worker::KEPT_MAX;
 use crate::admin::AdminResult;
+use crate::boxed;
 use crate::events::position_at;
 use crate::handle::AppHandle;
 
@@ -33,6 +34,7 @@ pub struct EndpointOverview {
 
 impl AppHandle {
     /// The endpoints of the app with their health, oldest first.
+    #[boxed]
     pub async fn list_endpoint_health(&self) -> AdminResult<Vec<(Endpoint, EndpointHealth)>> {
         let core = self.permit.core(Scope::Admin)?;
         let endpoints = self.list_endpoints().await?;
@@ -50,6 +52,7 @@ impl AppHandle {
     }
 
     /// An endpoint with its health, and its deliveries in a state, older than one of them.
+    #[boxed]
     pub async fn endpoint_overview(
         &self,
         id: EndpointId,
@@ -76,6 +79,7 @@ impl AppHandle {
     }
 
     /// Sends everything since a time again.
+    #[boxed]
     pub async fn replay_endpoint_since(
         &self,
         id: EndpointId,
