@@ -115,7 +115,7 @@ class ResultsPage(Page):
         self.count("Responses", stats["Responses"].first("dd", "big").text, self.summary["responses"])
         linked = stats["Linked to a respondent"]
         self.share("linked", linked.first("dd", "big").text, self.summary["admitted"], self.summary["responses"])
-        found = re.fullmatch(r"([\d,]+) of ([\d,]+) responses", linked.first("dd", "hint").text)
+        found = re.fullmatch(r"([\d,]+) of ([\d,]+) responses?", linked.first("dd", "hint").text)
         self.count("linked", found[1], self.summary["admitted"])
         self.count("linked of", found[2], self.summary["responses"])
         [(first, last)] = self.responses.rows(f"SELECT min(day), max(day) FROM responses WHERE {' AND '.join(self.filter.where)}")
