@@ -206,7 +206,9 @@ async fn no_secret_of_a_stored_reply_is_in_the_database() {
     let contains = |text: &str| stored.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(contains("Feedback"), "what is stored in clear is found");
     for secret in secrets {
-        let secret = secret.rsplit('/').next().unwrap().to_owned();
-        assert!(!contains(&secret), "{secret} is in the database");
+        // That of a link is its last part. One in base64 may contain a slash, too.
+        let is_link = secret.starts_with("http");
+        let secret = if is_link { secret.rsplit('/').next().unwrap() } else { &secret };
+        assert!(!contains(secret), "{secret} is in the database");
     }
 }
