@@ -413,3 +413,20 @@ fn only_a_node_that_has_not_read_a_change_may_refuse_by_the_old_settings() {
     assert_eq!(check_at(&[1, 2], false), [Rule::IllegallyRefused]);
     assert_eq!(check_at(&[1, 2], true), []);
 }
+
+/// A submission whose outcome is unknown may be counted and then erased before anybody sees it.
+#[test]
+fn a_response_that_nobody_saw_may_be_counted_until_it_is_erased() {
+    let check_with = |erased: u8| {
+        let mut sample = sample();
+        let stored = sample.audit().flows[1].rows.len() as u64;
+        let unknown = Action::Submit(Sample::sent(1, version(10), "unseen", Some(7)));
+        sample.add("unseen", unknown, Outcome::Unknown);
+        sample.add("count both", Action::Count { flow: 1 }, Outcome::Counted(stored + 1));
+        let erase = Action::Erase { app: 0, person: erased, delete: true };
+        sample.add("erase unseen", erase, Outcome::Erased { done: true });
+        check(&sample.history).iter().map(|fault| fault.rule).collect::<Vec<_>>()
+    };
+    assert!(!check_with(7).contains(&Rule::WrongCount));
+    assert!(check_with(8).contains(&Rule::WrongCount));
+}

@@ -1,10 +1,12 @@
 //! When a response may be gone, and when it must be.
 
+use std::collections::HashSet;
+
 use sluice_flow::id::ResponseId;
 
-use super::index::{Erase, Index, Row};
+use super::index::{Erase, Index, Row, is_open};
 use super::{Fault, Rule};
-use crate::model::history::{Action, Did, Moment, Outcome};
+use crate::model::history::{Action, Did, Moment, Outcome, Sent};
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -34,13 +36,46 @@ impl Index<'_> {
     /// Whether it was too old at some time before this moment. Nodes remove such responses at any
     /// time, and their keys with them.
     pub(super) fn may_have_expired(&self, row: &Row<'_>, until: Moment) -> bool {
-        let retentions = &self.retentions[row.sent.app];
+        self.may_be_too_old(row.sent.app, row.time(), until)
+    }
+
+    fn may_be_too_old(&self, app: usize, time: i64, until: Moment) -> bool {
+        let retentions = &self.retentions[app];
         (0..retentions.len()).any(|at| {
             let Some(days) = retentions[at].days else { return false };
             let ended = retentions.get(at + 1).map_or(until, |next| next.returned.min(until));
             let is_before = retentions[at].invoked.number < until.number;
-            is_before && row.time() < ended.millis.saturating_sub(i64::from(days) * DAY_MILLIS)
+            is_before && time < ended.millis.saturating_sub(i64::from(days) * DAY_MILLIS)
         })
+    }
+
+    /// The contents of submissions to a flow, begun before this number, that may have been stored
+    /// although no read or audit shows them: their outcome is unknown, and they may have been
+    /// removed before anybody looked.
+    pub(super) fn unseen(&self, flow: usize, before: u64) -> HashSet<&str> {
+        let returned = self.entries().map(|(_, entry)| entry.returned);
+        let never = Moment { number: 0, millis: i64::MIN };
+        let end = returned.filter(|it| it.number != u64::MAX).max().unwrap_or(never);
+        let is_known = |sent: &Sent| {
+            let is_same = |row: &Row<'_>| {
+                let of_key = sent.key.is_some() && row.sent.key == sent.key;
+                row.sent.content == sent.content || (of_key && row.sent.app == sent.app)
+            };
+            self.rows.values().any(is_same)
+        };
+        let may_be_removed = |sent: &Sent, invoked: Moment| {
+            let person = sent.person.and_then(|person| self.erases.get(&(sent.app, person)));
+            let mut erases = person.into_iter().flatten();
+            erases.any(|it| it.delete && it.returned > invoked.number)
+                || self.may_be_too_old(sent.app, invoked.millis, end)
+        };
+        let open = self.attempts().filter(|(_, entry, sent)| {
+            is_open(&entry.outcome) && sent.flow == flow && entry.invoked.number < before
+        });
+        let unseen = open.filter(|(_, entry, sent)| {
+            !sent.invalid && !is_known(sent) && may_be_removed(sent, entry.invoked)
+        });
+        unseen.map(|(_, _, sent)| sent.content.as_str()).collect()
     }
 
     /// What removed it for certain before this number, if anything did.

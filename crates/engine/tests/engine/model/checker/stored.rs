@@ -117,6 +117,7 @@ fn bounds(index: &Index<'_>, entry: &Entry, flow: usize) -> (u64, u64) {
         let is_gone = || index.must_be_gone(row, entry.invoked.number).is_some();
         most += u64::from(may_be_stored && !is_gone());
     }
+    most += index.unseen(flow, entry.returned.number).len() as u64;
     (least, most)
 }
 
