@@ -32,8 +32,8 @@ pub(super) static STYLE: LazyLock<String> =
     LazyLock::new(|| small_style(include_str!("assets/style.css")));
 
 /// The style of images, matrices and rankings, for flows that have one of them, and its hash.
-pub(super) static SECOND_STYLE: LazyLock<(String, String)> = LazyLock::new(|| {
-    let style = small_style(include_str!("assets/second.css"));
+pub(super) static EXTRA_STYLE: LazyLock<(String, String)> = LazyLock::new(|| {
+    let style = small_style(include_str!("assets/extra.css"));
     let hash = policy_hash(&style);
     (style, hash)
 });

@@ -16,7 +16,7 @@ use sluice_flow::locale;
 use sluice_flow::origin::{AllowedOrigin, AllowedOrigins, web_origin};
 use sluice_flow::time::Timestamp;
 
-use super::assets::{SCRIPT, SECOND_STYLE, STYLE, STYLE_HASH, policy_hash};
+use super::assets::{EXTRA_STYLE, SCRIPT, STYLE, STYLE_HASH, policy_hash};
 use super::parameters::Parameters;
 use super::reply::{self, Kind};
 use super::words::Words;
@@ -65,7 +65,7 @@ pub(super) struct PageData<'f> {
     /// What other sites show where the link is shared; only of a form that anyone may open now.
     pub(super) card: Option<LinkCard>,
     /// Whether the flow has images, a matrix or a ranking.
-    pub(super) has_second_style: bool,
+    pub(super) has_extra_style: bool,
 }
 
 /// The title and the description of a shared link.
@@ -123,7 +123,7 @@ impl Frame<'_> {
                     // Without this, browsers request `/favicon.ico`.
                     link rel="icon" href=(self.icon());
                     style { (PreEscaped(STYLE.as_str())) }
-                    @if self.has_second_style(data) { style { (PreEscaped(SECOND_STYLE.0.as_str())) } }
+                    @if self.has_extra_style(data) { style { (PreEscaped(EXTRA_STYLE.0.as_str())) } }
                     @if let Some(design) = &design { style { (PreEscaped(design)) } }
                     script type="module" src={ "/f/assets/" (SCRIPT.name) } {}
                 }
@@ -165,8 +165,8 @@ impl Frame<'_> {
     }
 
     /// In the editor, a page keeps its policy while questions are added.
-    fn has_second_style(&self, data: &PageData<'_>) -> bool {
-        data.has_second_style || self.preview.is_some()
+    fn has_extra_style(&self, data: &PageData<'_>) -> bool {
+        data.has_extra_style || self.preview.is_some()
     }
 
     fn embedded(&self) -> Option<&'static str> {
@@ -182,9 +182,9 @@ impl Frame<'_> {
     /// redirects to.
     fn policy(&self, design: Option<&str>, data: &PageData<'_>) -> String {
         let mut policy = format!("default-src 'none'; style-src {}", *STYLE_HASH);
-        if self.has_second_style(data) {
+        if self.has_extra_style(data) {
             policy.push(' ');
-            policy.push_str(&SECOND_STYLE.1);
+            policy.push_str(&EXTRA_STYLE.1);
         }
         if let Some(design) = design {
             policy.push(' ');

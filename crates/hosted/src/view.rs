@@ -78,7 +78,7 @@ impl FormView<'_> {
             opened: self.opened.as_deref(),
             visits: self.visits.as_deref(),
             card: self.card(),
-            has_second_style: has_second_style(definition),
+            has_extra_style: has_extra_style(definition),
             ..PageData::default()
         };
         let content = html! {
@@ -383,7 +383,7 @@ fn field(name: &str, value: &str) -> Markup {
     html! { input type="hidden" name=(name) value=(value) autocomplete="off"; }
 }
 
-fn has_second_style(definition: &Definition) -> bool {
+fn has_extra_style(definition: &Definition) -> bool {
     let is_wide = |question: &Question| {
         matches!(question.question_type.input(), Input::Order { .. } | Input::Grid { .. })
     };
