@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use sluice_engine::idempotency::IdempotencyKey;
-use sluice_engine::recount::{self, Which};
-use sluice_engine::rows::{Answers, ResponseRow, Scope};
+use sluice_engine::recount::{self, RecountScope};
+use sluice_engine::rows::{ErasedAnswers, ResponseRow, Scope};
 use sluice_engine::{
     Actor, AdminError, AdminResult, AppPatch, Engine, Missing, Receipt, Results, StoreError,
     SubmitError, SummaryFilter,
 };
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 
 use super::history::{Action, Did, Outcome, Seen, Sent};
 use super::nodes::{Node, Running};
@@ -160,8 +160,8 @@ impl Client {
 
     async fn recount(&self, node: &Node, running: &Running, flow: usize) {
         let invoked = self.recorder.moment();
-        let which = Which::Flow(self.board.flows[flow]);
-        let counted = recount::recount(&*running.store, which, |_| {}).await;
+        let scope = RecountScope::Flow(self.board.flows[flow]);
+        let counted = recount::recount(&*running.store, scope, |_| {}).await;
         let did = if counted.is_ok() { Did::Done } else { Did::Unknown };
         let (after, counter, _) = observe(self, node, flow).await;
         let outcome = Outcome::Changed { did, after, counter };
@@ -198,8 +198,8 @@ impl Client {
 
     async fn erase(&self, running: &Running, app: usize, person: u8, delete: bool) {
         let invoked = self.recorder.moment();
-        let known = Known::new(IdentityType::UserId, &name_of(person));
-        let answers = if delete { Answers::Delete } else { Answers::Keep };
+        let known = ProfileIdentity::new(IdentityType::UserId, &name_of(person));
+        let answers = if delete { ErasedAnswers::Delete } else { ErasedAnswers::Keep };
         let id = self.board.apps[app].0;
         let outcome = match running.engine.erase_known(&self.actor, id, known, answers).await {
             Ok(erased) => Outcome::Erased { done: erased.remaining.is_none() },

@@ -430,3 +430,25 @@ fn a_response_that_nobody_saw_may_be_counted_until_it_is_erased() {
     assert!(!check_with(7).contains(&Rule::WrongCount));
     assert!(check_with(8).contains(&Rule::WrongCount));
 }
+
+/// A retry may end before the call that stored the response; then the history has it first.
+#[test]
+fn a_response_may_be_of_the_first_attempt_although_a_retry_ended_before_it() {
+    let check_with = |first_is_late: bool| {
+        let mut sample = sample();
+        let first = sample.entry("unknown");
+        let id = id_at(first.invoked.millis + 5, 1);
+        let late = Moment { number: first.invoked.number + 1, millis: first.invoked.millis + 6 };
+        let retry = Entry { invoked: late, ..first.clone() };
+        if first_is_late {
+            first.invoked = late;
+        }
+        sample.history.entries.insert(0, retry);
+        let content = "unknown".to_owned();
+        let seen = Seen { id, content, flow: 0, version: version(2), linked: false, intact: true };
+        sample.add("read", Action::Read { id }, Outcome::Present(seen));
+        check(&sample.history).iter().any(|fault| fault.rule == Rule::IllegallyAccepted)
+    };
+    assert!(!check_with(false));
+    assert!(check_with(true));
+}

@@ -11,7 +11,7 @@ use crate::model::model::{Change, FlowConfig};
 pub(super) struct Index<'h> {
     pub(super) history: &'h History,
     pub(super) rows: HashMap<ResponseId, Row<'h>>,
-    /// Attempts by content.
+    /// Attempts by content, in the order of their begin.
     pub(super) by_content: HashMap<&'h str, Vec<usize>>,
     /// Attempts by app and key, in the order of their begin.
     pub(super) by_key: BTreeMap<(usize, &'h str), Vec<usize>>,
@@ -134,8 +134,8 @@ impl<'h> Index<'h> {
                 self.by_key.entry((sent.app, key.as_str())).or_default().push(at);
             }
         }
-        for of_key in self.by_key.values_mut() {
-            of_key.sort_by_key(|at| self.history.entries[*at].invoked);
+        for attempts in self.by_content.values_mut().chain(self.by_key.values_mut()) {
+            attempts.sort_by_key(|at| self.history.entries[*at].invoked);
         }
     }
 

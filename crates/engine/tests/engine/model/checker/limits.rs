@@ -73,7 +73,7 @@ impl Limits {
         limits
     }
 
-    fn of(&mut self, flow: usize) -> &mut OfFlow {
+    fn flow_mut(&mut self, flow: usize) -> &mut OfFlow {
         self.flows.entry(flow).or_default()
     }
 
@@ -81,19 +81,19 @@ impl Limits {
         let end = entry.returned.number;
         match (&entry.action, &entry.outcome) {
             (Action::Submit(sent), Outcome::Accepted { replayed: false, .. }) => {
-                self.of(sent.flow).stored.add(entry, end);
-                self.of(sent.flow).may_be_stored.add(entry, end);
+                self.flow_mut(sent.flow).stored.add(entry, end);
+                self.flow_mut(sent.flow).may_be_stored.add(entry, end);
             }
             (Action::Submit(sent), outcome) if is_open(outcome) => {
                 // An audit follows when everything has ended.
                 let audit = audits.iter().find(|it| **it > entry.invoked.number);
                 let is_abandoned = *outcome == Outcome::Abandoned;
                 let end = if is_abandoned { audit.copied().unwrap_or(u64::MAX) } else { end };
-                self.of(sent.flow).may_be_stored.add(entry, end);
+                self.flow_mut(sent.flow).may_be_stored.add(entry, end);
             }
             (Action::Delete { id }, outcome) if *outcome != Outcome::Deleted(Did::Refused) => {
                 let Some(row) = index.rows.get(id) else { return };
-                let flow = self.of(row.sent.flow);
+                let flow = self.flow_mut(row.sent.flow);
                 flow.may_be_deleted.add(entry, end);
                 if *outcome == Outcome::Deleted(Did::Done) {
                     flow.deleted.add(entry, end);
@@ -101,22 +101,22 @@ impl Limits {
             }
             (Action::Change { flow, change }, Outcome::Changed { did, counter, .. }) => {
                 if matches!(change, Change::Limit(_)) && *did != Did::Refused {
-                    self.of(*flow).resets.push(entry.invoked.number);
+                    self.flow_mut(*flow).resets.push(entry.invoked.number);
                 }
                 let read = counter.map(|it| (it.from, it.to, it.value));
-                self.of(*flow).read.extend(read);
+                self.flow_mut(*flow).read.extend(read);
             }
             (Action::Recount { flow }, outcome) => {
-                self.of(*flow).resets.push(entry.invoked.number);
+                self.flow_mut(*flow).resets.push(entry.invoked.number);
                 if let Outcome::Changed { counter: Some(it), .. } = outcome {
-                    self.of(*flow).read.push((it.from, it.to, it.value));
+                    self.flow_mut(*flow).read.push((it.from, it.to, it.value));
                 }
             }
             (Action::Audit, Outcome::Audited(audit)) => {
                 for (flow, audited) in audit.flows.iter().enumerate() {
                     let (from, to) = (entry.invoked.number, entry.returned.number);
                     let read = audited.counter.map(|value| (from, to, value));
-                    self.of(flow).read.extend(read);
+                    self.flow_mut(flow).read.extend(read);
                 }
             }
             _ => {}
