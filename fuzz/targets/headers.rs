@@ -1,12 +1,12 @@
 //! Headers of requests; the first byte selects which, and each further line is one header.
 //!
-//! A list of entity tags still matches after another tag is added, and both comparisons of the
-//! service agree; an idempotency key means the same in quotes; gzip is sent only if it was named; an
-//! untrusted peer cannot choose its address; a request id is short and plain.
+//! A list of entity tags still matches after another tag is added, and weakly if it does strongly;
+//! an idempotency key means the same in quotes; gzip is sent only if it was named; an untrusted peer
+//! cannot choose its address; a request id is short and plain.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
+use http::header::{ACCEPT_ENCODING, IF_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use sluice_engine::idempotency::IdempotencyKey;
 use sluice_http::client::Proxies;
@@ -28,7 +28,7 @@ pub(super) fn run(data: &[u8]) {
         headers
     };
     match selector % 5 {
-        0 => check_tags(lines(&IF_MATCH), &lines(&IF_NONE_MATCH)),
+        0 => check_tags(lines(&IF_MATCH)),
         1 => check_key(rest),
         2 => check_encoding(&lines(&ACCEPT_ENCODING)),
         3 => check_address(&lines(&FORWARDED)),
@@ -40,15 +40,11 @@ fn whole(tag: &str) -> &str {
     tag
 }
 
-fn check_tags(mut headers: HeaderMap, same: &HeaderMap) {
+fn check_tags(mut headers: HeaderMap) {
     let Ok(Some(tags)) = EntityTags::parse(&headers, &IF_MATCH) else { return };
     let weakly = tags.match_weakly(Some(CURRENT));
     assert!(weakly || !tags.match_strongly(Some(CURRENT), whole), "only a strong match");
     assert!(!tags.match_weakly(None) && !tags.match_strongly(None, whole), "nothing matches");
-    let is_ascii = headers.values().all(|value| value.to_str().is_ok());
-    if is_ascii {
-        assert_eq!(negotiate::matches_etag(same, CURRENT), weakly, "the comparisons differ");
-    }
     if tags != EntityTags::Any {
         headers.append(IF_MATCH, HeaderValue::from_static("\"zq\""));
         let more = EntityTags::parse(&headers, &IF_MATCH).expect("a list").expect("tags");

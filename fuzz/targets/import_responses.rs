@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::payload::Generation;
 use sluice_flow::submission::{self, ParseError};
-use sluice_import::responses::{FileKind, Goal, ID_TAG, Mapping, Plan, Rows};
+use sluice_import::responses::{FileKind, ImportTarget, ID_TAG, Mapping, Plan, Rows};
 
 fn survey() -> &'static Definition {
     static SURVEY: OnceLock<Definition> = OnceLock::new();
@@ -37,13 +37,13 @@ pub(super) fn run(data: &[u8]) {
     };
     let Ok(rows) = Rows::new(kind, file, delimiter) else { return };
     let header = rows.names().to_vec();
-    let rows: Vec<_> = rows.filter_map(Result::ok).collect();
+    let mut rows: Vec<_> = rows.filter_map(Result::ok).collect();
     let named = rows.iter().flat_map(|row| row.cells.keys().cloned());
     let names: Vec<String> = header.into_iter().chain(named).collect();
-    let goal = Goal { definition: survey(), flow_id: "fl", flow_version_id: "fv" };
+    let goal = ImportTarget { definition: survey(), flow_id: "fl", flow_version_id: "fv" };
     let mut plan = Plan::new(goal, &names, Mapping::default(), selector & 0x80 != 0);
     let mut keys = HashSet::new();
-    for row in &rows {
+    for row in &mut rows {
         match plan.submission(row, Generation::LATEST.as_str()) {
             Ok(submitted) => {
                 let key = submitted["idempotencyKey"].as_str().expect("a key").to_owned();

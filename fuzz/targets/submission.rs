@@ -33,8 +33,11 @@ pub(super) fn check(
 /// The same submission with a number in an unknown field, which only the general reader accepts.
 /// `None` for an envelope, where a further field would have a meaning.
 fn with_number(data: &[u8]) -> Option<Vec<u8>> {
-    let body = data.trim_ascii_end().strip_suffix(b"}")?;
-    if is_superjson(data) || !data.trim_ascii_start().starts_with(b"{") {
+    // Not all that is white space in ASCII is so in JSON.
+    let is_space = |byte: &u8| b" \t\r\n".contains(byte);
+    let end = data.iter().rposition(|byte| !is_space(byte))?;
+    let body = data[..=end].strip_suffix(b"}")?;
+    if is_superjson(data) || data.iter().find(|byte| !is_space(byte)) != Some(&b'{') {
         return None;
     }
     let is_empty = body.trim_ascii() == b"{";

@@ -38,7 +38,8 @@ pub(super) fn run(data: &[u8]) {
         Value::Array(entries) => {
             assert!(path.contains("batch"), "an array for one call");
             entries.iter().for_each(check_envelope);
-            if headers.iter().any(|(name, _)| !name.eq_ignore_ascii_case(JSON.0)) {
+            let is_plain = headers.iter().all(|(name, _)| name.eq_ignore_ascii_case(JSON.0));
+            if method != Method::POST || !is_plain {
                 return;
             }
             check_batch(site, path, &body, &entries);

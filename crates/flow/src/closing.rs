@@ -137,7 +137,7 @@ fn condition_faults(when: &Value, pointer: &str, definitions: &[&Definition]) ->
     }
     first.unwrap_or_else(|| {
         let message = "there is no version or valid draft whose questions it could ask about";
-        vec![Fault { pointer: pointer.to_owned(), message: message.to_owned() }]
+        vec![Fault::new(pointer, message)]
     })
 }
 
@@ -148,8 +148,8 @@ fn condition(
     definition: &Definition,
 ) -> Result<Condition, Vec<Fault>> {
     if asks_about_score(when) {
-        let message = "must ask about answers, not about the score".to_owned();
-        return Err(vec![Fault { pointer: pointer.to_owned(), message }]);
+        let message = "must ask about answers, not about the score";
+        return Err(vec![Fault::new(pointer, message)]);
     }
     let questions = definition.questions();
     let ids: HashSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
@@ -208,14 +208,14 @@ impl VersionLimits {
     }
 
     /// The limits that a response with these answers counts towards.
-    pub fn of(&self, answers: &TextMap<'_>) -> Vec<Limit> {
+    pub fn for_answers(&self, answers: &TextMap<'_>) -> Vec<Limit> {
         let applies = |it: &&CountedLimit| it.when.as_ref().is_none_or(|when| when.holds(answers));
         self.limits.iter().filter(applies).map(|it| it.limit.clone()).collect()
     }
 
     /// The same for the stored form of the answers.
-    pub fn of_stored(&self, answers: &str) -> Vec<Limit> {
-        self.of(&stored_texts(answers).unwrap_or_default())
+    pub fn for_stored_answers(&self, answers: &str) -> Vec<Limit> {
+        self.for_answers(&stored_texts(answers).unwrap_or_default())
     }
 
     /// Only the limits with these counters.
@@ -294,13 +294,13 @@ impl ClosingCounts {
 pub fn close_after_fault(limit: Option<u32>) -> Option<Fault> {
     let message = format!("must be a whole number from 1 to {LIMIT_MAX}, or null");
     let is_fault = limit.is_some_and(|limit| !(1..=LIMIT_MAX).contains(&limit));
-    is_fault.then(|| Fault { pointer: "/closeAfter".to_owned(), message })
+    is_fault.then(|| Fault::new("/closeAfter", message))
 }
 
 /// Reads quotas as an author sends them, or all their faults. Each condition must fit one of the
 /// definitions.
 pub fn read_quotas(value: &Value, definitions: &[&Definition]) -> Result<Vec<Quota>, Vec<Fault>> {
-    let whole = |message: String| vec![Fault { pointer: "/quotas".to_owned(), message }];
+    let whole = |message: String| vec![Fault::new("/quotas", message)];
     let Some(items) = value.as_array() else { return Err(whole("must be a list".to_owned())) };
     if items.len() > QUOTAS_MAX {
         let message = format!("must hold at most {QUOTAS_MAX} items, but holds {}", items.len());
@@ -434,7 +434,7 @@ mod tests {
             (r#"{"sex":"other:x"}"#, vec![""]),
             ("{}", vec![""]),
         ] {
-            let found = limits.of_stored(answers);
+            let found = limits.for_stored_answers(answers);
             let found: Vec<_> = found.iter().map(|limit| limit.counter.as_str()).collect();
             assert_eq!(found, counters, "{answers}");
         }

@@ -1,13 +1,13 @@
 //! Counts the answers to two questions together.
 //!
-//! An answer is counted under the keys of [`Counted`], which are numbered by the definition of its
-//! version. A ranking counts by the option that is ranked first, one row of a matrix like a single
-//! choice, and a text by whether there is one. A response to a version that does not ask both
-//! questions is in no cell.
+//! An answer is counted under the keys of [`CountMethod`], which are numbered by the definition of
+//! its version. A ranking counts by the option that is ranked first, one row of a matrix like a
+//! single choice, and a text by whether there is one. A response to a version that does not ask
+//! both questions is in no cell.
 
 use std::collections::BTreeMap;
 
-use crate::counts::Counted;
+use crate::counts::CountMethod;
 use crate::definition::Definition;
 use crate::question::Question;
 use crate::question::choice::Choice;
@@ -41,33 +41,35 @@ impl CrosstabSide {
 
     /// Why a question cannot be counted like this, if it cannot.
     pub fn fault(&self, question: &Question) -> Option<String> {
-        match (question.question_type.counted(), &self.row) {
-            (Counted::Never, _) => {
+        match (question.question_type.count_method(), &self.row) {
+            (CountMethod::Never, _) => {
                 Some(format!("a {} takes no answer", question.question_type.name()))
             }
-            (Counted::Matrix { rows, .. }, None) => {
+            (CountMethod::Matrix { rows, .. }, None) => {
                 Some(format!("must name a row of the matrix: {}", rows_of(question, rows)))
             }
-            (Counted::Matrix { rows, .. }, Some(row)) if !rows.iter().any(|it| it.id == *row) => {
+            (CountMethod::Matrix { rows, .. }, Some(row))
+                if !rows.iter().any(|it| it.id == *row) =>
+            {
                 Some(format!("must name a row of the matrix: {}", rows_of(question, rows)))
             }
-            (Counted::Matrix { .. }, Some(_)) | (_, None) => None,
+            (CountMethod::Matrix { .. }, Some(_)) | (_, None) => None,
             (_, Some(_)) => Some("only a matrix has rows: leave out the colon".to_owned()),
         }
     }
 
     /// The keys of an answer, and whether there is one. Only a text without an answer has a key.
     fn read(&self, question: &Question, answer: Option<&Texts<'_>>) -> (Vec<u32>, bool) {
-        let counted = question.question_type.counted();
+        let counted = question.question_type.count_method();
         let answer = answer.filter(|answer| !answer.is_absent());
-        if counted == Counted::Presence {
+        if counted == CountMethod::Presence {
             let is_answered = answer.is_some();
             return (vec![if is_answered { ANSWERED } else { NOT_ANSWERED }], is_answered);
         }
         let mut keys = answer.map(|answer| counted.keys(answer)).unwrap_or_default();
         match counted {
-            Counted::Ranking(options) => keys.retain(|key| key % length(options) == 0),
-            Counted::Matrix { rows, columns } => {
+            CountMethod::Ranking(options) => keys.retain(|key| key % length(options) == 0),
+            CountMethod::Matrix { rows, columns } => {
                 let row = rows.iter().position(|it| Some(&it.id) == self.row.as_ref());
                 let row = row.and_then(|row| u32::try_from(row).ok());
                 keys.retain(|key| Some(key / length(columns)) == row);

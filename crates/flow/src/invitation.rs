@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::email::is_email;
 use crate::issue::Code;
 use crate::submission::identities::{EMAIL_CHARS_MAX, USER_ID_CHARS_MAX};
-use crate::time::Timestamp;
+use crate::time::{DAY_MILLIS, Timestamp};
 
 pub use crate::submission::parts::{EMAIL, USER_ID};
 
@@ -88,7 +88,7 @@ pub enum InvitationState {
     Opened,
     /// Ended without a response.
     Expired,
-    /// It was withdrawn.
+    /// It was revoked.
     Revoked,
     /// Has its response.
     Completed,
@@ -139,7 +139,6 @@ impl InvitationTimes {
 /// stored of when they opened or used an invitation: a finer time would lead to the response of
 /// that time.
 pub fn day_of(at: Timestamp) -> Timestamp {
-    const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
     Timestamp::from_millis(at.as_millis().div_euclid(DAY_MILLIS) * DAY_MILLIS)
 }
 

@@ -126,11 +126,11 @@ impl Issue {
     }
 
     pub fn flow_version_not_found() -> Self {
-        Self::of_version(Code::FlowVersionNotFound, "Flow version not found")
+        Self::for_version(Code::FlowVersionNotFound, "Flow version not found")
     }
 
     pub fn not_open_yet() -> Self {
-        Self::of_version(Code::NotOpenYet, "This survey is not open yet.")
+        Self::for_version(Code::NotOpenYet, "This survey is not open yet.")
     }
 
     /// `latest` is the version that accepts responses now, if any. Without one, a client that
@@ -146,7 +146,7 @@ impl Issue {
                  The survey is closed."
             }
         };
-        let issue = Self::of_version(Code::NoLongerAccepting, message);
+        let issue = Self::for_version(Code::NoLongerAccepting, message);
         Self { latest_flow_version_id: latest, ..issue }
     }
 
@@ -154,7 +154,7 @@ impl Issue {
     pub fn full(full: Full) -> Self {
         match full {
             Full::Flow => Self::no_longer_accepting(None),
-            Full::Quota => Self::of_version(
+            Full::Quota => Self::for_version(
                 Code::QuotaFull,
                 "This survey version is no longer accepting responses. \
                  It has enough responses with these answers.",
@@ -162,17 +162,17 @@ impl Issue {
         }
     }
 
-    fn of_version(code: Code, message: &'static str) -> Self {
+    fn for_version(code: Code, message: &'static str) -> Self {
         Self::new(code, vec!["flowVersionId".into()], message)
     }
 
     /// An issue with the answer to one question.
-    pub fn of_answer(code: Code, question: &str, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn for_answer(code: Code, question: &str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code, vec!["answers".into(), question.to_owned().into()], message)
     }
 
     /// The invitation of the submission does not accept a response, or no longer does.
-    pub fn of_invitation(code: Code) -> Self {
+    pub fn for_invitation(code: Code) -> Self {
         let message = match code {
             Code::InvitationUsed => "This invitation was used: a response to it is stored already.",
             Code::InvitationRevoked => "This invitation was revoked. Ask for a new one.",
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn an_issue_is_written_as_code_path_and_message() {
-        let mut issue = Issue::of_answer(Code::AnswerRequired, "nps", "is required");
+        let mut issue = Issue::for_answer(Code::AnswerRequired, "nps", "is required");
         issue.path.push(Step::from(2));
         let written = serde_json::json!({
             "code": "answer_required", "path": ["answers", "nps", 2], "message": "is required"

@@ -94,5 +94,5 @@ fn unknown_question(id: &str) -> Issue {
     const SHOWN_CHARS_MAX: usize = 64;
     let shown: String = id.chars().take(SHOWN_CHARS_MAX).collect();
     let message = format!("This version has no question \"{shown}\".");
-    Issue::of_answer(Code::UnknownQuestion, id, message)
+    Issue::for_answer(Code::UnknownQuestion, id, message)
 }

@@ -8,6 +8,31 @@ use std::ops::RangeInclusive;
 /// The longest accepted language tag, in bytes; no tag in use is nearly as long.
 pub const LOCALE_BYTES_MAX: usize = 64;
 
+/// The most extended languages of a tag, such as `yue` in `zh-yue`.
+const EXTENDED_MAX: usize = 3;
+
+/// The tags of RFC 5646 that its grammar lists one by one (`irregular`), in canonical case. The
+/// other registered ones (`regular`) have the form of all tags.
+const IRREGULAR: [&str; 17] = [
+    "en-GB-oed",
+    "i-ami",
+    "i-bnn",
+    "i-default",
+    "i-enochian",
+    "i-hak",
+    "i-klingon",
+    "i-lux",
+    "i-mingo",
+    "i-navajo",
+    "i-pwn",
+    "i-tao",
+    "i-tay",
+    "i-tsu",
+    "sgn-BE-FR",
+    "sgn-BE-NL",
+    "sgn-CH-DE",
+];
+
 /// The tag in canonical case, with `_` read as `-`; `None` if it is not a BCP 47 language tag.
 pub fn canonical(tag: &str) -> Option<String> {
     if tag.len() > LOCALE_BYTES_MAX {
@@ -28,13 +53,26 @@ struct Tag {
 }
 
 impl Tag {
-    /// The grammar of BCP 47 without its extended and grandfathered languages, as in Unicode locale
-    /// identifiers: language, script, region, variants, extensions, private part.
+    /// The grammar of RFC 5646: language, extended languages, script, region, variants, extensions,
+    /// private part; or only a private part; or one of [`IRREGULAR`]. A language of four letters is
+    /// refused: that form is reserved.
     fn parse(tag: &str) -> Option<Self> {
         let lowercase = tag.replace('_', "-").to_ascii_lowercase();
+        if let Some(known) = IRREGULAR.iter().find(|known| known.eq_ignore_ascii_case(&lowercase)) {
+            return Some(Self { text: (*known).to_owned(), ..Self::default() });
+        }
+        if let Some(private) = lowercase.strip_prefix("x-") {
+            let is_tag = private.split('-').all(|part| is_subtag(part, 1..=8));
+            return is_tag.then_some(Self { text: lowercase, ..Self::default() });
+        }
         let mut parts = lowercase.split('-').peekable();
         let language = parts.next_if(|part| is_alphabetic(part, &[2, 3, 5, 6, 7, 8]))?;
         let mut tag = Self { text: language.to_owned(), ..Self::default() };
+        let extended_max = if language.len() <= 3 { EXTENDED_MAX } else { 0 };
+        for _ in 0..extended_max {
+            let Some(extended) = parts.next_if(|part| is_alphabetic(part, &[3])) else { break };
+            tag.push(extended);
+        }
         if let Some(part) = parts.next_if(|part| is_alphabetic(part, &[4])) {
             let script = part[..1].to_ascii_uppercase() + &part[1..];
             tag.push(&script);
@@ -113,28 +151,14 @@ pub fn best<'a>(available: &[&'a str], wanted: &str) -> Option<&'a str> {
     available.iter().copied().find(|one| language(one).eq_ignore_ascii_case(tag))
 }
 
-/// The language of a tag, without its script and region.
+/// The language of a tag, without its script and region. A tag that starts with one letter, such as
+/// `i-klingon` or `x-ours`, is a language as a whole.
 pub fn language(tag: &str) -> &str {
-    tag.split('-').next().unwrap_or(tag)
-}
-
-/// The texts of a list of translations for a reader of a language: those in the language or in
-/// another variant of it. Chinese in traditional characters is read by others than in simplified
-/// ones, so it has none in a list with simplified characters.
-pub fn translation<'a, T: ?Sized>(
-    all: &[&'a T],
-    language_of: impl Fn(&T) -> &str,
-    tag: &str,
-) -> Option<&'a T> {
-    if is_traditional_chinese(tag) {
-        return None;
-    }
-    let wanted = language(tag);
-    all.iter().copied().find(|texts| language(language_of(texts)).eq_ignore_ascii_case(wanted))
+    tag.split('-').next().filter(|first| first.len() > 1).unwrap_or(tag)
 }
 
 /// Whether a tag names Chinese in traditional characters.
-fn is_traditional_chinese(tag: &str) -> bool {
+pub(crate) fn is_traditional_chinese(tag: &str) -> bool {
     let Some(parsed) = Tag::parse(tag) else { return false };
     language(&parsed.text) == "zh"
         && match parsed.script {
@@ -206,26 +230,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn traditional_chinese_is_not_served_by_simplified_texts() {
-        let all = ["en", "pt-BR", "zh-Hans"];
-        for (tag, expected) in [
-            ("pt-PT", Some("pt-BR")),
-            ("pt-MO", Some("pt-BR")),
-            ("zh", Some("zh-Hans")),
-            ("zh-cn", Some("zh-Hans")),
-            ("zh-Hans-HK", Some("zh-Hans")),
-            ("zh-TW", None),
-            ("zh-tw", None),
-            ("zh_hant", None),
-            ("zh-Hant-CN", None),
-            ("sv", None),
-            ("", None),
-        ] {
-            assert_eq!(translation(&all, |it| it, tag), expected, "{tag}");
-        }
-    }
-
-    #[test]
     fn a_language_tag_is_written_in_canonical_case() {
         for (sent, canonical_form) in [
             ("en", "en"),
@@ -244,6 +248,51 @@ mod tests {
             ("en-U-HC-H12", "en-u-hc-h12"),
         ] {
             assert_eq!(canonical(sent).as_deref(), Some(canonical_form), "{sent}");
+        }
+    }
+
+    #[test]
+    fn a_tag_may_have_extended_languages_be_private_or_be_grandfathered() {
+        for (sent, canonical_form) in [
+            ("zh-yue", "zh-yue"),
+            ("ZH_YUE_hk", "zh-yue-HK"),
+            ("zh-CMN-hans-cn", "zh-cmn-Hans-CN"),
+            ("zh-min-nan", "zh-min-nan"),
+            ("zh-abc-def-ghi-TW", "zh-abc-def-ghi-TW"),
+            ("sgn-ase", "sgn-ase"),
+            ("ar-afb-x-ours", "ar-afb-x-ours"),
+            ("x-private", "x-private"),
+            ("X-A_b-12345678", "x-a-b-12345678"),
+            ("I-Klingon", "i-klingon"),
+            ("i_default", "i-default"),
+            ("en-gb-OED", "en-GB-oed"),
+            ("sgn-be-fr", "sgn-BE-FR"),
+            ("art-lojban", "art-lojban"),
+            ("no-bok", "no-bok"),
+            ("zh-guoyu", "zh-guoyu"),
+            ("cel-gaulish", "cel-gaulish"),
+        ] {
+            assert_eq!(canonical(sent).as_deref(), Some(canonical_form), "{sent}");
+        }
+        for tag in IRREGULAR {
+            assert_eq!(canonical(&tag.to_ascii_uppercase()).as_deref(), Some(tag));
+        }
+        for sent in [
+            "not_a tag!",
+            "x",
+            "x-",
+            "x-a--b",
+            "x-toolonger9",
+            "x-a b",
+            "i",
+            "i-other",
+            "i-klingon-US",
+            "en-GB-oed-x-a",
+            "zh-abc-def-ghi-jkl",
+            "zh-Hans-yue",
+            "german-abc",
+        ] {
+            assert_eq!(canonical(sent), None, "{sent:?}");
         }
     }
 
@@ -286,6 +335,9 @@ mod tests {
     #[test]
     fn the_best_language_is_the_wanted_one_or_its_nearest_variant() {
         let available = ["en", "de-AT", "pt", "pt-BR", "zh-Hant"];
+        let check = |available: &[&str], wanted: &str, expected: Option<&str>| {
+            assert_eq!(best(available, wanted), expected, "{wanted}");
+        };
         for (wanted, best_one) in [
             ("en", Some("en")),
             ("en-GB", Some("en")),
@@ -295,11 +347,21 @@ mod tests {
             ("pt-PT", Some("pt")),
             ("zh-Hant-TW", Some("zh-Hant")),
             ("fr", None),
+            ("zh-yue-HK", Some("zh-Hant")),
+            ("en-GB-oed", Some("en")),
             ("e", None),
             ("", None),
         ] {
-            assert_eq!(best(&available, wanted), best_one, "{wanted}");
+            check(&available, wanted, best_one);
         }
+        let rare = ["zh", "zh-yue", "i-hak", "x-ours"];
+        check(&rare, "zh-yue-HK", Some("zh-yue"));
+        check(&rare, "zh-cmn-Hans-CN", Some("zh"));
+        check(&rare, "I-HAK", Some("i-hak"));
+        check(&rare, "x-ours-too", Some("x-ours"));
+        // They have only their first letter in common.
+        check(&rare, "i-klingon", None);
+        check(&rare, "x-theirs", None);
     }
 
     #[test]
@@ -320,6 +382,8 @@ mod tests {
             ("pa-PK", true),
             ("pa-Guru-PK", false),
             ("sd-IN", false),
+            ("ar-arz-EG", true),
+            ("x-ar", false),
             ("ug-CN", true),
             ("zz", false),
             ("", false),

@@ -70,7 +70,7 @@ impl Forms {
     }
 
     /// The form for a number in a language.
-    pub fn of(&self, language: &str, number: u64) -> &'static str {
+    pub fn select(&self, language: &str, number: u64) -> &'static str {
         let form = match category(locale::language(language), number) {
             Category::Zero => self.zero,
             Category::One => self.one,
@@ -128,7 +128,7 @@ mod tests {
             ("zh", [(0, "other"), (1, "other"), (2, "other"), (5, "other"), (11, "other")]),
         ] {
             for (number, form) in numbers {
-                assert_eq!(ALL.of(language, number), form, "{language} {number}");
+                assert_eq!(ALL.select(language, number), form, "{language} {number}");
             }
         }
     }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_category_without_a_form_uses_the_form_of_other_numbers() {
-        assert_eq!(Forms::same("x").of("pl", 3), "x");
-        assert_eq!(Forms::one("one", "x").of("ar", 0), "x");
+        assert_eq!(Forms::same("x").select("pl", 3), "x");
+        assert_eq!(Forms::one("one", "x").select("ar", 0), "x");
     }
 }

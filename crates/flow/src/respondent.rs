@@ -50,15 +50,15 @@ impl IdentityType {
     }
 }
 
-/// A userId, or an e-mail address in lower case.
+/// An identity that a profile has or may get: a userId, or an e-mail address in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Known {
+pub struct ProfileIdentity {
     #[serde(rename = "type")]
     pub of: IdentityType,
     pub value: String,
 }
 
-impl Known {
+impl ProfileIdentity {
     /// Normalised for comparison: the ASCII case of an address is ignored.
     pub fn new(of: IdentityType, value: &str) -> Self {
         let value = match of {
@@ -73,16 +73,20 @@ impl Known {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// At least one, without duplicates; at most one userId, and it comes first.
-    identities: Vec<Known>,
+    identities: Vec<ProfileIdentity>,
     /// The id of the profile, if one must be created.
     pub new_id: RespondentId,
 }
 
 impl Claim {
     /// `None` without an identity by which a respondent can be found.
-    pub fn of<'a>(identities: impl IntoIterator<Item = &'a Identity<'a>>) -> Option<Self> {
-        let typed = |it: &Identity<'_>| Some(Known::new(IdentityType::named(&it.kind)?, &it.value));
-        let mut known: Vec<Known> = Vec::new();
+    pub fn from_identities<'a>(
+        identities: impl IntoIterator<Item = &'a Identity<'a>>,
+    ) -> Option<Self> {
+        let typed = |it: &Identity<'_>| {
+            Some(ProfileIdentity::new(IdentityType::named(&it.kind)?, &it.value))
+        };
+        let mut known: Vec<ProfileIdentity> = Vec::new();
         for identity in identities.into_iter().filter_map(typed) {
             if !known.contains(&identity) {
                 known.push(identity);
@@ -93,7 +97,7 @@ impl Claim {
         (!known.is_empty()).then_some(Self { identities: known, new_id })
     }
 
-    pub fn identities(&self) -> &[Known] {
+    pub fn identities(&self) -> &[ProfileIdentity] {
         &self.identities
     }
 }
@@ -114,11 +118,11 @@ pub struct Link {
     pub respondent: RespondentId,
     pub is_new: bool,
     /// Identities to add to the profile.
-    pub added: Vec<Known>,
+    pub added: Vec<ProfileIdentity>,
 }
 
 /// Decides a claim, given the profiles that have its identities.
-pub fn link(claim: &Claim, holders: &HashMap<Known, Holder>) -> Link {
+pub fn link(claim: &Claim, holders: &HashMap<ProfileIdentity, Holder>) -> Link {
     let user_id = claim.identities.iter().find(|it| it.of == IdentityType::UserId);
     let by_user_id = user_id.and_then(|it| holders.get(it));
     let mut by_email = claim
@@ -130,7 +134,7 @@ pub fn link(claim: &Claim, holders: &HashMap<Known, Holder>) -> Link {
     let found = by_user_id.or_else(|| by_email.next());
     let mut room =
         ADDRESSES_PER_RESPONDENT_MAX.saturating_sub(found.map_or(0, |holder| holder.addresses));
-    let fits = |it: &&Known| match it.of {
+    let fits = |it: &&ProfileIdentity| match it.of {
         IdentityType::UserId => true,
         IdentityType::Email => {
             let fits = room > 0;
@@ -147,7 +151,7 @@ pub fn link(claim: &Claim, holders: &HashMap<Known, Holder>) -> Link {
 }
 
 /// Records a link for later claims in the same write.
-pub fn remember(holders: &mut HashMap<Known, Holder>, link: &Link) {
+pub fn remember(holders: &mut HashMap<ProfileIdentity, Holder>, link: &Link) {
     if link.added.is_empty() {
         return;
     }

@@ -8,20 +8,30 @@ use std::str::FromStr;
 use chrono::{DateTime, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
+pub const HOUR_SECONDS: i64 = 60 * 60;
+pub const HOUR_MILLIS: i64 = HOUR_SECONDS * 1000;
+pub const DAY_SECONDS: i64 = 24 * HOUR_SECONDS;
+pub const DAY_MILLIS: i64 = DAY_SECONDS * 1000;
+
 /// Milliseconds since the Unix epoch, written as RFC 3339 in UTC with milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// The text is not an RFC 3339 instant in the years 1 to 9999.
+/// The text is not an RFC 3339 instant in the years 1 to 9999 in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be an RFC 3339 time such as 2026-11-15T02:00:00.000Z")]
-pub struct InvalidTimestamp;
+pub enum InvalidTimestamp {
+    #[error("must be an RFC 3339 time such as 2026-11-15T02:00:00.000Z")]
+    Format,
+    /// An offset can lead out of the range.
+    #[error("must be a time from {} to {}", Timestamp::MIN, Timestamp::MAX)]
+    Range,
+}
 
 impl Timestamp {
     /// 0001-01-01T00:00:00.000Z, the first instant that has an RFC 3339 form.
     pub const MIN: Self = Self(-62_135_596_800_000);
-    /// 9999-12-30T22:00:00.000Z, the last instant that can be written in every time zone.
-    pub const MAX: Self = Self(253_402_207_200_000);
+    /// 9999-12-31T23:59:59.999Z, the last one, which many clients send for "never".
+    pub const MAX: Self = Self(253_402_300_799_999);
 
     /// The instant this many milliseconds after the epoch, clamped to [`Self::MIN`] and
     /// [`Self::MAX`].
@@ -49,8 +59,6 @@ pub struct Day(i32);
 #[error("must be a date such as 2026-11-15")]
 pub struct InvalidDay;
 
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
-
 impl Timestamp {
     /// The day that contains this instant.
     pub fn day(self) -> Day {
@@ -60,7 +68,7 @@ impl Timestamp {
 
 impl Day {
     const MIN: i32 = -719_162;
-    const MAX: i32 = 2_932_895;
+    const MAX: i32 = 2_932_896;
 
     /// The day this many days after the epoch, clamped to the years 1 to 9999.
     pub fn from_number(days: i32) -> Self {
@@ -133,12 +141,12 @@ impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
-        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidTimestamp)?;
+        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidTimestamp::Format)?;
         let millis = instant.timestamp_millis();
         if (Self::MIN.0..=Self::MAX.0).contains(&millis) {
             Ok(Self(millis))
         } else {
-            Err(InvalidTimestamp)
+            Err(InvalidTimestamp::Range)
         }
     }
 }
@@ -179,6 +187,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::{ResponseId, v7};
 
     #[test]
     fn a_timestamp_is_written_with_milliseconds_in_utc_and_read_back() {
@@ -194,8 +203,28 @@ mod tests {
     #[test]
     fn an_invalid_instant_is_refused() {
         for text in ["", "now", "2025-11-15", "2025-13-01T00:00:00Z", "2025-11-15T02:00:00"] {
-            assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
+            assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp::Format), "{text}");
         }
+    }
+
+    #[test]
+    fn the_last_second_of_the_year_9999_is_a_time() {
+        let last_second = Timestamp::from_millis(Timestamp::MAX.as_millis() - 999);
+        for (text, expected) in [
+            ("9999-12-31T23:59:59Z", Ok(last_second)),
+            ("9999-12-31T23:59:59.999Z", Ok(Timestamp::MAX)),
+            ("9999-12-31T23:59:59.9999999+00:00", Ok(Timestamp::MAX)),
+            ("9999-12-31T23:59:59.999-00:01", Err(InvalidTimestamp::Range)),
+            ("0001-01-01T00:00:00Z", Ok(Timestamp::MIN)),
+            ("0001-01-01T00:00:00+00:01", Err(InvalidTimestamp::Range)),
+            ("10000-01-01T00:00:00Z", Err(InvalidTimestamp::Format)),
+        ] {
+            assert_eq!(text.parse(), expected, "{text}");
+        }
+        assert_eq!(
+            InvalidTimestamp::Range.to_string(),
+            "must be a time from 0001-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z"
+        );
     }
 
     #[test]
@@ -205,6 +234,9 @@ mod tests {
         }
         assert_eq!(Timestamp::from_millis(i64::MAX), Timestamp::MAX);
         assert_eq!(Timestamp::MAX.plus_seconds(i64::MAX), Timestamp::MAX);
+        assert_eq!(Timestamp::MAX.day(), Day::from_number(i32::MAX));
+        assert_eq!(Timestamp::MIN.day(), Day::from_number(i32::MIN));
+        assert_eq!(ResponseId::from_uuid(v7(Timestamp::MAX, 0, 0)).made_at(), Timestamp::MAX);
     }
 
     #[test]
@@ -221,7 +253,7 @@ mod tests {
             assert_eq!(text.parse(), Ok(day));
             assert_eq!(day.starts_at().day(), day);
         }
-        for text in ["0001-01-01", "9999-12-30"] {
+        for text in ["0001-01-01", "9999-12-31"] {
             assert_eq!(text.parse::<Day>().unwrap().to_string(), text);
         }
         for text in ["", "2025-02-29", "2025-1-1", "2025-11-15T00:00:00Z"] {

@@ -21,6 +21,8 @@ pub(crate) enum Test {
     Is(String),
     OneOf(Vec<String>),
     AllOf(Vec<String>),
+    /// A list that has all of these, or a text with this one in it.
+    Contains(Vec<String>),
     Answered,
     Less(String),
     LessOrEqual(String),

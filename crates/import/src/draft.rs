@@ -100,11 +100,11 @@ pub(crate) struct Jump {
     /// The rule that it comes from.
     pub(crate) entry: EntryId,
     pub(crate) when: Option<Cond>,
-    pub(crate) to: Goal,
+    pub(crate) to: JumpTarget,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Goal {
+pub(crate) enum JumpTarget {
     /// A question, a mark or an ending, by its name.
     Named(String),
     End,

@@ -284,14 +284,16 @@ fn comparison(operator: &'static str, left: &Expr, right: &Expr) -> Cond {
         "notempty" => named(name, Test::Answered),
         "=" if one.is_empty() => named(name, Test::Answered).not(),
         "!=" if one.is_empty() => named(name, Test::Answered),
-        "=" | "contains" if !is_list => named(name, Test::Is(one)),
-        "!=" | "notcontains" if !is_list => named(name, Test::Is(one)).not(),
+        "=" => named(name, Test::Is(one)),
+        "!=" => named(name, Test::Is(one)).not(),
+        "contains" => named(name, Test::Contains(texts)),
+        "notcontains" => named(name, Test::Contains(texts)).not(),
         "<" => named(name, Test::Less(one)),
         "<=" => named(name, Test::LessOrEqual(one)),
         ">" => named(name, Test::Greater(one)),
         ">=" => named(name, Test::GreaterOrEqual(one)),
         "anyof" => named(name, Test::OneOf(texts)),
-        "allof" | "contains" => named(name, Test::AllOf(texts)),
+        "allof" => named(name, Test::AllOf(texts)),
         _ => named(name, Test::OneOf(texts)).not(),
     }
 }
@@ -354,6 +356,10 @@ mod tests {
         check(
             "{a} anyof ['x', 'y']",
             "Answer { key: \"a\", row: None, test: OneOf([\"x\", \"y\"]) }",
+        );
+        check(
+            "{a} notcontains ['x', 'y']",
+            "Not(Answer { key: \"a\", row: None, test: Contains([\"x\", \"y\"]) })",
         );
         check("not(${a} = 1)", &format!("Not({})", is("a", "1")));
         check("!{a}", &format!("Not({})", is("a", "true")));

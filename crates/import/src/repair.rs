@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 use sluice_flow::definition::{self, Fault};
+use sluice_flow::pointer::unescaped;
 
 use crate::Imported;
 use crate::report::{EntryId, Report};
@@ -85,7 +86,6 @@ fn removed(
 /// Removes the value at a path; whether there was one.
 fn take(whole: &mut Value, path: &[&str]) -> bool {
     let Some((last, path)) = path.split_last() else { return false };
-    let unescaped = |part: &str| part.replace("~1", "/").replace("~0", "~");
     let mut at = whole;
     for part in path {
         let next = match at {

@@ -12,7 +12,7 @@ use crate::report::quoted;
 
 /// A question that conditions may read: its id, its type, and the ids of its choices.
 #[derive(Debug)]
-pub(crate) struct Known<'d> {
+pub(crate) struct ReadableQuestion<'d> {
     pub(crate) id: &'d str,
     pub(crate) kind: &'d Kind,
     /// The ids of options or rows, in their order.
@@ -25,7 +25,7 @@ pub(crate) struct Known<'d> {
 /// cannot read it.
 pub(crate) fn resolve<'d>(
     cond: &Cond,
-    find: &impl Fn(&str) -> Result<Known<'d>, String>,
+    find: &impl Fn(&str) -> Result<ReadableQuestion<'d>, String>,
 ) -> Result<Value, String> {
     let value = resolve_at(cond, find, 1)?;
     if depth(&value) > CONDITION_DEPTH_MAX {
@@ -39,7 +39,7 @@ const NESTING_MAX: usize = 64;
 
 fn resolve_at<'d>(
     cond: &Cond,
-    find: &impl Fn(&str) -> Result<Known<'d>, String>,
+    find: &impl Fn(&str) -> Result<ReadableQuestion<'d>, String>,
     level: usize,
 ) -> Result<Value, String> {
     if level > NESTING_MAX {
@@ -96,13 +96,13 @@ fn score(test: &Test) -> Result<Value, String> {
         Test::GreaterOrEqual(text) => {
             joined("any", vec![is("greaterThan", text)?, is("equals", text)?])
         }
-        Test::OneOf(_) | Test::AllOf(_) | Test::Answered => {
+        Test::OneOf(_) | Test::AllOf(_) | Test::Contains(_) | Test::Answered => {
             Err("the score can only be compared with a number".to_owned())
         }
     }
 }
 
-fn answer(known: &Known<'_>, row: Option<&str>, test: &Test) -> Result<Value, String> {
+fn answer(known: &ReadableQuestion<'_>, row: Option<&str>, test: &Test) -> Result<Value, String> {
     let question = known.id;
     if let (Test::Answered, None) = (test, row) {
         return match known.kind {
@@ -171,7 +171,7 @@ fn several(
     match test {
         Test::Is(text) => includes(text),
         Test::OneOf(texts) => joined("any", each(texts)?),
-        Test::AllOf(texts) => joined("all", each(texts)?),
+        Test::AllOf(texts) | Test::Contains(texts) => joined("all", each(texts)?),
         _ => Err("several answers cannot be compared by size".to_owned()),
     }
 }
@@ -193,6 +193,10 @@ fn single(
             [text] => Ok(json!({"question": question, "equals": operand(text)?})),
             _ => Err("one answer cannot have several values".to_owned()),
         },
+        // It would be true for a part of the answer.
+        Test::Contains(_) => {
+            Err(format!("Sluice has no test {} of one answer", quoted("contains")))
+        }
         _ => Err("answers of this type have no order".to_owned()),
     }
 }
@@ -215,8 +219,14 @@ fn ordered(
     }
 }
 
-/// The options whose values, which are numbers, satisfy a comparison by size.
+/// The options whose values contain a text, or are numbers that satisfy a comparison by size.
 fn by_value(options: &Options, ids: &[String], test: &Test) -> Option<Vec<String>> {
+    if let Test::Contains(texts) = test {
+        let [text] = texts.as_slice() else { return None };
+        let contains = |choice: &Choice| choice.keys.first().is_some_and(|key| key.contains(text));
+        let chosen = options.choices.iter().zip(ids).filter(|(choice, _)| contains(choice));
+        return Some(chosen.map(|(_, id)| id.clone()).collect());
+    }
     let (bound, fits): (&str, fn(f64, f64) -> bool) = match test {
         Test::Less(text) => (text, |value, bound| value < bound),
         Test::LessOrEqual(text) => (text, |value, bound| value <= bound),

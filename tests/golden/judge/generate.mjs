@@ -332,7 +332,7 @@ function spoil(random, submission) {
     { identities: random.pick([null, {}, "x", [], [id], [id, id], [id, { type: "userId", value: "u2" }], [null], [{}], [{ type: "userId" }], [{ value: "x" }], [{ type: "", value: "x" }], [{ type: "a b", value: "x" }], [{ type: "t".repeat(65), value: "x" }], [{ type: 5, value: [] }], identities(10), identities(11), identities(100), identities(101)]) },
     { identities: [{ type: "userId", value: random.pick(["", "u".repeat(255), "é".repeat(256), "\u0000"]) }, { type: "traits.email", value: random.pick([...EMAILS, `${"a".repeat(60)}@${"b".repeat(200)}.c`]) }, { type: "other.kind", value: random.pick(["", "x".repeat(500), "x".repeat(501)]) }] },
     { flowAssignmentId: random.pick([null, "", "own", "x".repeat(255), "é".repeat(256), 5, "\u0000", {}]) },
-    { idempotencyKey: random.pick([null, "", "x".repeat(256), "é", 5, "\n", []]) },
+    { idempotencyKey: random.pick([null, "", "x".repeat(256), "é", 5, "\n", [], '"K1"', '"open', 'K"1', '""']) },
     { context: random.pick([null, 5, [], { locale: 5 }, { page: "x" }, { locale: "en_US.UTF-8" }, { userAgent: "\u0000" }]) },
     { unknownField: { deep: [1, { deeper: true }] } },
   ]));

@@ -50,7 +50,7 @@ impl Closing {
         limit: u32,
         definitions: &[&Definition],
     ) -> Result<(), Vec<Fault>> {
-        let fault = |message| Fault { pointer: "/newQuota".to_owned(), message };
+        let fault = |message: String| Fault::new("/newQuota", message);
         // The same may be sent again, if the reply was lost.
         if self.quotas.iter().any(|it| it.limit == limit && it.when == *when) {
             return Ok(());

@@ -71,7 +71,7 @@ impl TagCensus {
                 tag.values.insert(value.to_owned(), 0);
             }
         }
-        DailyCounts::of_tags(Tags::only(chosen))
+        DailyCounts::from_tags(Tags::only(chosen))
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
 
     fn delta(tags: &str) -> Delta {
         let mut delta = Delta::default();
-        delta.add(&Contribution::of_stored(None, "{}", Some(tags), Admission::Admitted));
+        delta.add(&Contribution::from_stored(None, "{}", Some(tags), Admission::Admitted));
         delta
     }
 
@@ -129,7 +129,7 @@ mod tests {
         all.iter().for_each(|delta| census.add(delta).unwrap());
         let mut daily = census.empty_counts();
         for delta in all {
-            daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+            daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
         }
         daily
     }

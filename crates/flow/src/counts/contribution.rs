@@ -37,7 +37,7 @@ pub struct Contribution {
 
 impl Contribution {
     /// From a submission that was judged against this definition.
-    pub fn of(
+    pub fn from_submission(
         definition: &Definition,
         answers: &TextMap<'_>,
         tags: &TextMap<'_>,
@@ -65,7 +65,7 @@ impl Contribution {
             let Some((place, question)) = questions.next_if(|(_, it)| it.id == id) else {
                 continue;
             };
-            let counted = question.question_type.counted();
+            let counted = question.question_type.count_method();
             if answer.is_absent() || !question.question_type.is_answerable() {
                 continue;
             }
@@ -87,7 +87,7 @@ impl Contribution {
 
     /// From the JSON of a stored response. Without a readable definition, its answers are not
     /// counted.
-    pub fn of_stored(
+    pub fn from_stored(
         definition: Option<&Definition>,
         answers: &str,
         tags: Option<&str>,
@@ -96,7 +96,7 @@ impl Contribution {
         let tags = tags.and_then(stored_texts).unwrap_or_default();
         let answers = stored_texts(answers).unwrap_or_default();
         match definition {
-            Some(definition) => Self::of(definition, &answers, &tags, admission),
+            Some(definition) => Self::from_submission(definition, &answers, &tags, admission),
             None => {
                 let mut out = Vec::new();
                 put_head(&mut out, &tags, admission);

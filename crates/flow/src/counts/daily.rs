@@ -68,7 +68,7 @@ impl DailyCounts {
     }
 
     /// Empty counts with these tags.
-    pub(super) fn of_tags(tags: Tags) -> Self {
+    pub(super) fn from_tags(tags: Tags) -> Self {
         Self { tags, ..Self::default() }
     }
 

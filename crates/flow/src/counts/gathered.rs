@@ -18,13 +18,13 @@ pub struct Gathered<'b> {
 }
 
 impl<'b> Gathered<'b> {
-    pub fn of(delta: &'b [u8]) -> Result<Self, Damaged> {
-        Self::of_all([delta])
+    pub fn from_delta(delta: &'b [u8]) -> Result<Self, Damaged> {
+        Self::from_deltas([delta])
     }
 
     /// From several deltas of one version and day; each must be complete on its own, or it is
     /// damaged.
-    pub fn of_all(deltas: impl IntoIterator<Item = &'b [u8]>) -> Result<Self, Damaged> {
+    pub fn from_deltas(deltas: impl IntoIterator<Item = &'b [u8]>) -> Result<Self, Damaged> {
         let mut sums: Vec<(Head<'b>, Counts)> = Vec::new();
         let mut known: HashMap<&'b [u8], usize> = HashMap::new();
         let mut last: Option<(&'b [u8], usize)> = None;

@@ -1,8 +1,8 @@
 //! Counts of responses, from which a summary is computed, maintained on the write path.
 //!
-//! From small to large: [`Counted`] is how a question is counted, defined by each question type; a
-//! [`Contribution`] is what one response adds (its answers as small numbers, its tags as texts); a
-//! [`Delta`] is what one write adds or subtracts, as a sequence of contributions;
+//! From small to large: [`CountMethod`] is how a question is counted, defined by each question
+//! type; a [`Contribution`] is what one response adds (its answers as small numbers, its tags as
+//! texts); a [`Delta`] is what one write adds or subtracts, as a sequence of contributions;
 //! [`DailyCounts`] are one day of one version, to which deltas are added once they are
 //! [`Gathered`]: the [`Counts`] of all its responses, and of those with each value of a tag.
 //!
@@ -18,7 +18,7 @@
 mod bytes;
 mod census;
 mod contribution;
-pub(crate) mod counted;
+pub(crate) mod count_method;
 mod daily;
 mod gathered;
 mod hidden;
@@ -30,7 +30,7 @@ mod totals;
 pub use bytes::Damaged;
 pub use census::TagCensus;
 pub use contribution::{Contribution, Delta, TAG_VALUE_BYTES_MAX, score_place};
-pub use counted::{Counted, month_of};
+pub use count_method::{CountMethod, month_of};
 pub use daily::{DailyCounts, StoredPart};
 pub use gathered::Gathered;
 pub use number::{NumberBin, SUM_UNIT};

@@ -28,7 +28,7 @@ pub struct NumberBin {
 
 impl NumberBin {
     /// The bin with this number, see [`key_and_sum`].
-    pub fn of_key(key: u32) -> Self {
+    pub fn from_key(key: u32) -> Self {
         let sign = if key & 1 == 0 { 1.0 } else { -1.0 };
         let rest = key >> 2;
         if key & 2 == 0 {
@@ -122,7 +122,7 @@ mod tests {
             ("99999999999999999999", 99e18, 100e18),
         ] {
             let (key, _) = key_and_sum(text).unwrap();
-            assert_eq!(NumberBin::of_key(key), NumberBin { near, far }, "{text}");
+            assert_eq!(NumberBin::from_key(key), NumberBin { near, far }, "{text}");
         }
         assert_eq!(key_and_sum("seven"), None);
     }

@@ -31,7 +31,7 @@ pub struct QuestionCounts {
     pub answered: i64,
     /// Of numeric answers, in units of [`super::SUM_UNIT`].
     pub sum: i128,
-    /// By the keys of [`super::Counted`] for the question's type.
+    /// By the keys of [`super::CountMethod`] for the question's type.
     pub keys: BTreeMap<u32, i64>,
 }
 

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::ending::REDIRECT;
-use self::limits::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX};
+use self::limits::{DESCRIPTION_CHARS_MAX, FAULTS_MAX, TITLE_CHARS_MAX};
 use self::reader::{Faults, ObjectReader};
 use crate::locale;
 use crate::logic::Condition;
@@ -250,26 +250,25 @@ pub fn stored(json: &str) -> Result<Definition, String> {
 }
 
 /// Checks a draft for publishing: [`check`], and rules that did not exist when older versions were
-/// published. Those versions must stay readable, so these rules are not part of [`check`].
+/// published. Those versions must stay readable, so these rules are not part of [`check`]. Returns
+/// the faults of all rules at once.
 pub fn check_new(draft: &Value) -> Result<Definition, Vec<Fault>> {
-    let checked = check(draft).and_then(|definition| {
-        let faults = piping::faults(&definition);
-        if faults.is_empty() { Ok(definition) } else { Err(faults) }
-    });
-    let mut newer = Vec::new();
+    let checked = check(draft);
+    let mut newer = piping::faults(draft);
     if is_empty(draft) {
-        newer.push(Fault { pointer: "/questions".into(), message: EMPTY.into() });
+        newer.push(Fault::new("/questions", EMPTY));
     }
     let redirect = draft.pointer("/ending/redirectUrl").and_then(Value::as_str);
     let is_faulty = |url: &str| is_url(url) && origin::web_origin(url).is_none();
     if redirect.is_some_and(is_faulty) {
-        newer.push(Fault { pointer: "/ending/redirectUrl".into(), message: REDIRECT.into() });
+        newer.push(Fault::new("/ending/redirectUrl", REDIRECT));
     }
     if newer.is_empty() {
         return checked;
     }
     let mut faults = checked.err().unwrap_or_default();
     faults.append(&mut newer);
+    faults.truncate(FAULTS_MAX);
     Err(faults)
 }
 

@@ -1,16 +1,20 @@
-//! Checks the placeholders of a definition: an answer must be that to an earlier question, and a
-//! score needs a question that has one.
+//! Checks the placeholders of a draft: an answer must be that to an earlier question, and a score
+//! needs a question that has one.
 //!
 //! Not part of [`super::check`]: versions that were published before texts had placeholders may
-//! have any text, and must stay readable.
+//! have any text, and must stay readable. A draft with other faults is checked, too; what cannot be
+//! known because of them is no fault here.
 
 use std::ops::RangeTo;
 
 use serde_json::Value;
 
-use super::Definition;
-use super::reader::{Fault, child};
+use super::ending;
+use super::limits::{FAULTS_MAX, QUESTIONS_MAX};
+use super::reader::{Fault, Faults, ObjectReader, child};
+use crate::logic::Earlier;
 use crate::piping::{Source, placeholders};
+use crate::question::{self, QuestionType};
 
 /// The fields of a definition that hold no texts for respondents.
 const WITHOUT_TEXTS: &[&str] = &[
@@ -26,82 +30,93 @@ const WITHOUT_TEXTS: &[&str] = &[
 ];
 
 /// Every fault of a placeholder.
-pub(super) fn faults(definition: &Definition) -> Vec<Fault> {
-    let value = definition.to_json();
-    let mut check = Check { definition, faults: Vec::new() };
-    check.texts(&value, "");
-    if let Some(languages) = value["translations"].as_object() {
-        for (tag, texts) in languages {
-            check.texts(texts, &child("/translations", tag));
-        }
+pub(super) fn faults(draft: &Value) -> Vec<Fault> {
+    // The reader of the draft reports them.
+    let others = Faults::default();
+    let Some(mut reader) = ObjectReader::open(draft, String::new(), &others) else {
+        return Vec::new();
+    };
+    let (_, known) = question::read_all(&mut reader, &ending::ids(draft));
+    let questions = items(&draft["questions"]).take(QUESTIONS_MAX);
+    let ids = questions.map(|(_, question)| question["id"].as_str()).collect();
+    let mut check = Check { draft, ids, known, faults: Vec::new() };
+    check.texts(draft, "");
+    for (tag, texts) in items(&draft["translations"]) {
+        check.texts(texts, &child("/translations", tag));
     }
     check.faults
 }
 
+/// The items of a list by index, or those of an object by name.
+fn items(value: &Value) -> Box<dyn Iterator<Item = (String, &Value)> + '_> {
+    match value {
+        Value::Array(items) => {
+            Box::new(items.iter().enumerate().map(|(at, item)| (at.to_string(), item)))
+        }
+        Value::Object(fields) => Box::new(fields.iter().map(|(name, value)| (name.clone(), value))),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
 struct Check<'d> {
-    definition: &'d Definition,
+    draft: &'d Value,
+    /// The ids of the questions, in their order.
+    ids: Vec<Option<&'d str>>,
+    known: Earlier<'d>,
     faults: Vec<Fault>,
 }
 
 impl Check<'_> {
-    /// Checks the texts of the definition, or of one language.
+    /// Checks the texts of the definition, or of one language, where questions and sections are by
+    /// id.
     fn texts(&mut self, value: &Value, root: &str) {
+        let everywhere = self.ids.len();
         for (name, value) in value.as_object().into_iter().flatten() {
             let at = child(root, name);
             match name.as_str() {
-                "questions" => self.each(value, &at, |definition, key| {
-                    definition.position(key).unwrap_or_default()
-                }),
-                "sections" => self.each(value, &at, |definition, key| {
-                    let section = definition.sections.iter().find(|section| section.id == key);
-                    let first = section.and_then(|section| section.questions.first());
-                    first.and_then(|id| definition.position(id)).unwrap_or_default()
-                }),
-                "ending" | "endings" => self.all(value, &at, ..self.definition.questions.len()),
+                "questions" | "sections" => {
+                    for (key, item) in items(value) {
+                        let before = match (name.as_str(), value) {
+                            ("questions", Value::Array(_)) => key.parse().ok(),
+                            ("questions", _) => self.position(&key),
+                            (_, Value::Array(_)) => self.start_of(item),
+                            _ => self.section(&key).and_then(|section| self.start_of(section)),
+                        };
+                        self.all(item, &child(&at, &key), ..before.unwrap_or(everywhere));
+                    }
+                }
+                "ending" | "endings" => self.all(value, &at, ..everywhere),
                 "translations" => {}
                 _ => self.all(value, &at, ..0),
             }
         }
     }
 
-    /// The items of a list with ids, or of an object by id, each with its own place.
-    fn each(&mut self, items: &Value, at: &str, place: impl Fn(&Definition, &str) -> usize) {
-        let named = |(key, item): (String, &Value)| {
-            let id = item.get("id").and_then(Value::as_str).unwrap_or(&key).to_owned();
-            (child(at, &key), id, item.clone())
-        };
-        let items: Vec<(String, String, Value)> = match items {
-            Value::Array(items) => {
-                items.iter().enumerate().map(|(at, item)| named((at.to_string(), item))).collect()
-            }
-            Value::Object(items) => {
-                items.iter().map(|(key, item)| named((key.clone(), item))).collect()
-            }
-            _ => Vec::new(),
-        };
-        for (pointer, id, item) in items {
-            let before = place(self.definition, &id);
-            self.all(&item, &pointer, ..before);
-        }
+    /// The index of a question.
+    fn position(&self, id: &str) -> Option<usize> {
+        self.ids.iter().position(|one| *one == Some(id))
+    }
+
+    fn section(&self, id: &str) -> Option<&Value> {
+        self.draft["sections"].as_array()?.iter().find(|section| section["id"] == id)
+    }
+
+    /// The index of the first question of a section.
+    fn start_of(&self, section: &Value) -> Option<usize> {
+        self.position(section["questions"][0].as_str()?)
     }
 
     /// Every text in a value. Placeholders may name the questions of this range.
     fn all(&mut self, value: &Value, at: &str, earlier: RangeTo<usize>) {
-        match value {
-            Value::String(text) => self.text(text, at, earlier),
-            Value::Array(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    self.all(item, &child(at, index), earlier);
-                }
+        if let Value::String(text) = value {
+            return self.text(text, at, earlier);
+        }
+        // In a translation, the names are ids as well.
+        let is_translated = at.starts_with("/translations/");
+        for (name, value) in items(value) {
+            if is_translated || !WITHOUT_TEXTS.contains(&name.as_str()) {
+                self.all(value, &child(at, name), earlier);
             }
-            Value::Object(fields) => {
-                let fields =
-                    fields.iter().filter(|(name, _)| !WITHOUT_TEXTS.contains(&name.as_str()));
-                for (name, value) in fields {
-                    self.all(value, &child(at, name), earlier);
-                }
-            }
-            _ => {}
         }
     }
 
@@ -112,28 +127,38 @@ impl Check<'_> {
                 Source::Tag("") => Some("a placeholder needs the name of a tag".to_owned()),
                 Source::Tag(_) => None,
                 Source::Score => {
-                    let mut before = self.definition.questions[earlier].iter();
-                    let is_scored = before.any(|question| question.question_type.is_scored());
                     let message = "no question before this text has a score";
-                    (!is_scored).then(|| message.to_owned())
+                    (!self.is_scored(earlier)).then(|| message.to_owned())
                 }
             };
-            if let Some(message) = message {
-                self.faults.push(Fault { pointer: at.to_owned(), message });
+            let Some(message) = message else { continue };
+            let fault = Fault::new(at, message);
+            // A text may name the same question twice.
+            if self.faults.len() < FAULTS_MAX && !self.faults.contains(&fault) {
+                self.faults.push(fault);
             }
         }
     }
 
     fn answer(&self, id: &str, earlier: RangeTo<usize>) -> Option<String> {
-        match self.definition.position(id) {
+        match self.position(id) {
             None => Some(format!("there is no question {id} whose answer could be shown here")),
             Some(at) if !earlier.contains(&at) => {
                 Some(format!("the answer to {id} is not known here: it is asked later"))
             }
-            Some(at) if !self.definition.questions[at].question_type.is_answerable() => {
-                Some(format!("{id} takes no answer that could be shown here"))
+            Some(_) => {
+                let of = self.known.question_type(id);
+                of.is_some_and(|of| !of.is_answerable())
+                    .then(|| format!("{id} takes no answer that could be shown here"))
             }
-            Some(_) => None,
         }
+    }
+
+    /// Whether one of these questions has a score. One that could not be read may.
+    fn is_scored(&self, earlier: RangeTo<usize>) -> bool {
+        self.ids.iter().take(earlier.end).any(|id| {
+            let of = id.and_then(|id| self.known.question_type(id));
+            of.is_none_or(QuestionType::is_scored)
+        })
     }
 }

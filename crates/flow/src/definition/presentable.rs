@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use serde_json::{Value, json};
 
 use super::{Definition, check};
+use crate::pointer::steps;
 
 /// The placeholder for a missing text.
 const PLACEHOLDER: &str = "…";
@@ -45,11 +46,6 @@ pub fn presentable(draft: &Value) -> Option<(Definition, Vec<String>)> {
         }
     }
     None
-}
-
-fn steps(pointer: &str) -> Vec<String> {
-    let step = |step: &str| step.replace("~1", "/").replace("~0", "~");
-    pointer.split('/').skip(1).map(step).collect()
 }
 
 /// A sort key for a pointer, with numbers in numeric order.

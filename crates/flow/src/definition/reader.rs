@@ -12,12 +12,19 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::limits::{FAULTS_MAX, ID_CHARS_MAX};
+use crate::pointer::escaped;
 
 /// One fault of a draft: where (JSON Pointer), and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
     pub pointer: String,
     pub message: String,
+}
+
+impl Fault {
+    pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into() }
+    }
 }
 
 /// The faults found so far.
@@ -28,7 +35,7 @@ impl Faults {
     pub(crate) fn add(&self, pointer: String, message: impl Into<String>) {
         let mut faults = self.0.borrow_mut();
         if faults.len() < FAULTS_MAX {
-            faults.push(Fault { pointer, message: message.into() });
+            faults.push(Fault::new(pointer, message));
         }
     }
 
@@ -39,8 +46,7 @@ impl Faults {
 
 /// The pointer to a member of `parent`, escaped according to RFC 6901.
 pub(crate) fn child(parent: &str, step: impl std::fmt::Display) -> String {
-    let step = step.to_string();
-    format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
+    format!("{parent}/{}", escaped(&step.to_string()))
 }
 
 /// The object at a pointer, or a fault.

@@ -20,12 +20,10 @@ pub fn warnings(definition: &Definition, body_bytes_max: usize) -> Vec<Fault> {
     if needed <= body_bytes_max {
         return Vec::new();
     }
-    vec![Fault {
-        pointer: "/questions".to_owned(),
-        message: format!(
-            "a submission with every answer at its longest can have {needed} bytes, but the server \
-             accepts at most {body_bytes_max}; set a smaller maxLength on text questions, or raise the \
-             server's body limit"
-        ),
-    }]
+    let message = format!(
+        "a submission with every answer at its longest can have {needed} bytes, but the server \
+         accepts at most {body_bytes_max}; set a smaller maxLength on text questions, or raise the \
+         server's body limit"
+    );
+    vec![Fault::new("/questions", message)]
 }

@@ -1,23 +1,32 @@
 //! What a receiver's reply means, when an event is sent again, and when an endpoint is given up.
 
-use crate::time::Timestamp;
+use crate::time::{self, DAY_SECONDS, Timestamp};
 
 /// The pause before each attempt after the first, in seconds.
-pub const RETRY_SECONDS: [u32; 9] =
-    [5, 5 * 60, 30 * 60, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
+pub const RETRY_SECONDS: [u32; 9] = [
+    5,
+    5 * 60,
+    30 * 60,
+    2 * HOUR_SECONDS,
+    5 * HOUR_SECONDS,
+    10 * HOUR_SECONDS,
+    14 * HOUR_SECONDS,
+    20 * HOUR_SECONDS,
+    24 * HOUR_SECONDS,
+];
 /// How often an event is sent to an endpoint at most.
 pub const ATTEMPTS_MAX: u32 = RETRY_SECONDS.len() as u32 + 1;
 /// The longest pause that a receiver can ask for, in seconds.
-pub const RETRY_AFTER_SECONDS_MAX: u32 = 24 * HOUR;
+pub const RETRY_AFTER_SECONDS_MAX: u32 = 24 * HOUR_SECONDS;
 /// An endpoint to which nothing could be delivered for this long is disabled, in seconds.
-pub const DISABLED_AFTER_SECONDS: i64 = 5 * 24 * HOUR as i64;
+pub const DISABLED_AFTER_SECONDS: i64 = 5 * DAY_SECONDS;
 /// After this many failures in a row only failed events are sent again, until one succeeds: new
 /// ones stay in the log.
 pub const FAILURES_IN_A_ROW_MAX: u32 = 20;
 /// With this many failed events that wait, no new ones are sent.
 pub const WAITING_MAX: usize = 1_000;
 
-const HOUR: u32 = 60 * 60;
+const HOUR_SECONDS: u32 = time::HOUR_SECONDS as u32;
 /// Jitter adds up to this part of a pause, so that receivers are not called by all at once.
 const JITTER_PART: u64 = 10;
 

@@ -62,7 +62,7 @@ types! {
     FlowClosed = "flow.closed", "A flow was closed by a person or a token.";
     FlowReopened = "flow.reopened", "A closed flow was opened again.";
     FlowArchived = "flow.archived", "A flow was archived.";
-    FlowVersionRetired = "flow_version.retired", "A published version was withdrawn.";
+    FlowVersionRetired = "flow_version.retired", "A published version was retired.";
     RespondentErased = "respondent.erased", "A respondent was erased.";
     InvitationCompleted = "invitation.completed", "A linked response completed an invitation.";
     EndpointDisabled = "endpoint.disabled", "A webhook endpoint was disabled because its deliveries failed.";

@@ -3,7 +3,7 @@
 use super::FlowSettings;
 use crate::closing::{Quota, in_words};
 use crate::definition::Definition;
-use crate::logic::words::quoted;
+use crate::logic::words::{counted, quoted};
 use crate::time::{Timestamp, Window};
 
 /// What a file changes about the settings of a flow. Quotas are described with the questions of the
@@ -31,13 +31,17 @@ pub fn difference(
     }
     if let Some((_, now)) = changed(&before.grace_window_seconds, &after.grace_window_seconds) {
         texts.push(match now {
-            Some(seconds) => format!("The grace window is now {}", counted(*seconds, "second")),
+            Some(seconds) => {
+                format!("The grace window is now {}", counted(u64::from(*seconds), "second"))
+            }
             None => "The grace window is now that of the app".to_owned(),
         });
     }
     if let Some((_, now)) = changed(&before.close_after, &after.close_after) {
         texts.push(match now {
-            Some(limit) => format!("It now closes after {}", counted(*limit, "response")),
+            Some(limit) => {
+                format!("It now closes after {}", counted(u64::from(*limit), "response"))
+            }
             None => "It no longer closes after a number of responses".to_owned(),
         });
     }
@@ -92,12 +96,12 @@ fn compare_quotas(
         let condition = || in_words(when, definition);
         match was.iter().find(|it| it.id == *id) {
             None => {
-                let most = counted(*limit, "response");
+                let most = counted(u64::from(*limit), "response");
                 texts.push(format!("New quota {id}: at most {most} if {}", condition()));
             }
             Some(old) => {
                 if old.limit != *limit {
-                    let most = counted(*limit, "response");
+                    let most = counted(u64::from(*limit), "response");
                     texts.push(format!("Quota {id}: at most {most} instead of {}", old.limit));
                 }
                 if old.when != *when {
@@ -111,8 +115,4 @@ fn compare_quotas(
     if texts.len() == before {
         texts.push("Quotas reordered".to_owned());
     }
-}
-
-fn counted(count: u32, unit: &str) -> String {
-    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }

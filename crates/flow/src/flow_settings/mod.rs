@@ -91,7 +91,7 @@ impl FlowSettings {
     }
 
     /// The settings of a flow as the admin API returns it.
-    pub fn of_flow(flow: &Value) -> Result<Self, Vec<Fault>> {
+    pub fn from_flow(flow: &Value) -> Result<Self, Vec<Fault>> {
         let names =
             ["key", "name", "kind", "labels", "liveWindow", "graceWindowSeconds", "closeAfter"];
         let picked = names.iter().filter_map(|&it| Some((it.to_owned(), flow.get(it)?.clone())));

@@ -45,6 +45,11 @@ impl<'a> Earlier<'a> {
         types.any(|it| it.as_ref().is_none_or(QuestionType::is_scored))
     }
 
+    /// The type of an earlier question, if it could be read.
+    pub(crate) fn question_type(&self, id: &str) -> Option<&QuestionType> {
+        self.types.get(id)?.as_ref()
+    }
+
     pub(crate) fn has(&self, id: &str) -> bool {
         self.types.contains_key(id)
     }

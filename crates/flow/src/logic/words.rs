@@ -37,11 +37,11 @@ impl Condition {
             }),
             Self::Answer { question, test } => {
                 let found = questions.iter().find(|it| it.id == *question);
-                let question = Asked { id: question, question: found };
+                let question = TestedQuestion { id: question, question: found };
                 format!("{} {}", question.name(), question.test(test))
             }
             Self::Score { test } => {
-                format!("the score {}", Asked { id: "", question: None }.test(test))
+                format!("the score {}", TestedQuestion { id: "", question: None }.test(test))
             }
         }
     }
@@ -71,11 +71,11 @@ impl Condition {
         match self {
             Self::Answer { question, test } => {
                 let found = questions.iter().find(|it| it.id == *question);
-                let question = Asked { id: question, question: found };
+                let question = TestedQuestion { id: question, question: found };
                 Some(format!("{} {}", question.name(), question.negated(test)?))
             }
             Self::Score { test } => {
-                let score = Asked { id: "", question: None };
+                let score = TestedQuestion { id: "", question: None };
                 Some(format!("the score {}", score.negated(test)?))
             }
             Self::All(_) | Self::Any(_) | Self::Not(_) => None,
@@ -84,12 +84,12 @@ impl Condition {
 }
 
 /// The question that a test is about, if it is known.
-struct Asked<'q> {
+struct TestedQuestion<'q> {
     id: &'q str,
     question: Option<&'q Question>,
 }
 
-impl Asked<'_> {
+impl TestedQuestion<'_> {
     fn name(&self) -> String {
         quoted(self.question.map_or(self.id, |question| &question.prompt))
     }
@@ -180,6 +180,11 @@ impl Asked<'_> {
 fn label(choices: &[Choice], id: &str) -> String {
     let found = choices.iter().find(|choice| choice.id == id);
     quoted(found.map_or(id, |choice| &choice.label))
+}
+
+/// A count with its unit: 1 response, 2 responses.
+pub(crate) fn counted(count: u64, unit: &str) -> String {
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A text in quotation marks, shortened if it is long.

@@ -19,7 +19,7 @@ impl Problems<'_> {
     /// Adds an issue; `rule` completes the sentence that starts with the question.
     pub(crate) fn add(&mut self, code: Code, rule: impl fmt::Display) {
         let message = format!("Question \"{}\" {rule}.", self.question);
-        self.issues.push(Issue::of_answer(code, self.question, message));
+        self.issues.push(Issue::for_answer(code, self.question, message));
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn is_decimal(text: &str) -> bool {
 
 /// Compares two plain decimal numbers.
 pub(super) fn compare(one: &str, other: &str) -> Ordering {
-    let (one, other) = (Parts::of(one), Parts::of(other));
+    let (one, other) = (Parts::new(one), Parts::new(other));
     match (one.negative, other.negative) {
         (false, true) => Ordering::Greater,
         (true, false) => Ordering::Less,
@@ -90,7 +90,7 @@ struct Parts<'t> {
 }
 
 impl<'t> Parts<'t> {
-    fn of(text: &'t str) -> Self {
+    fn new(text: &'t str) -> Self {
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
         let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));

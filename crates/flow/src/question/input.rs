@@ -1,8 +1,8 @@
 //! How an answer is entered: the kinds of controls, with what each needs.
 //!
 //! A question type chooses one of these. Forms, their parsing, the script of the hosted page,
-//! thumbnails and example answers match on it and never on the type, so a new type that uses an
-//! existing control needs no change there. A new kind of control is a new variant here; the
+//! thumbnails, imports and example answers match on it and never on the type, so a new type that
+//! uses an existing control needs no change there. A new kind of control is a new variant here; the
 //! compiler then reports every match that must handle it.
 
 use serde::Serialize;
@@ -122,6 +122,23 @@ impl Input<'_> {
             Self::Scale { .. } => "scale",
             Self::YesNo => "yesNo",
             Self::Tick { .. } => "tick",
+        }
+    }
+
+    /// Whether respondents write their answers as text, of whatever format.
+    pub fn is_text(&self) -> bool {
+        match self {
+            Self::Line { .. } | Self::Paragraph { .. } => true,
+            Self::Nothing
+            | Self::Number { .. }
+            | Self::Date { .. }
+            | Self::OneOf { .. }
+            | Self::SomeOf { .. }
+            | Self::Order { .. }
+            | Self::Grid { .. }
+            | Self::Scale { .. }
+            | Self::YesNo
+            | Self::Tick { .. } => false,
         }
     }
 

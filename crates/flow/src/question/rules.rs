@@ -4,7 +4,7 @@ use super::answer::Problems;
 use super::choice::Choice;
 use super::field::Field;
 use super::input::Input;
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::ANSWER_CHARS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::text_map::Texts;
@@ -29,12 +29,12 @@ pub(crate) trait Rules: Sized {
         true
     }
 
-    /// The control with which it is answered. Deliberately without a default, like `counted`,
+    /// The control with which it is answered. Deliberately without a default, like `count_method`,
     /// `comparable` and `fields`.
     fn input(&self) -> Input<'_>;
 
     /// How its answers are counted.
-    fn counted(&self) -> Counted<'_>;
+    fn count_method(&self) -> CountMethod<'_>;
 
     /// Which tests conditions may apply to an answer.
     fn comparable(&self) -> Comparable<'_>;

@@ -11,6 +11,7 @@
 mod context;
 pub(crate) mod identities;
 mod kept;
+mod key;
 mod limits;
 mod node;
 pub(crate) mod parts;
@@ -33,9 +34,10 @@ pub use identities::{
     TYPE_CHARS_MAX as IDENTITY_TYPE_CHARS_MAX, USER_ID_CHARS_MAX,
 };
 pub use kept::{each_entry, entry};
+pub use key::{IDEMPOTENCY_KEY_CHARS_MAX, idempotency_key};
 pub use limits::LIMITS;
 pub use parts::{Admission, Context, Identity, Page, Submission};
-pub use rules::{ASSIGNMENT_ID_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, is_idempotency_key};
+pub use rules::ASSIGNMENT_ID_CHARS_MAX;
 pub(crate) use stored::stored_texts;
 pub use stored::{identities_json, identities_json_without_proof, identities_with_proof};
 pub use texts::{ANSWERS_MAX, TAGS_MAX};

@@ -44,7 +44,7 @@ impl Admission {
     }
 
     /// From a column that stores whether it is admitted.
-    pub fn of_admitted(is_admitted: bool) -> Self {
+    pub fn from_admitted(is_admitted: bool) -> Self {
         if is_admitted { Self::Admitted } else { Self::CollectionOnly }
     }
 

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use super::key::{self, IDEMPOTENCY_KEY_CHARS_MAX};
 use super::node::{Node, Object};
 use super::parts::{Admission, Submission};
 use super::report::{At, Quoted, Report};
@@ -17,9 +18,6 @@ use crate::text_map::TextMap;
 
 /// The longest `flowAssignmentId`, in characters.
 pub const ASSIGNMENT_ID_CHARS_MAX: usize = 255;
-
-/// The longest idempotency key, in characters.
-pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 
 /// The fields of a submission; all others are ignored.
 pub(super) const FIELDS: &[&str] = &[
@@ -162,22 +160,22 @@ fn is_assignment_id(id: &str, at: At<'_>, report: &mut Report) -> bool {
 
 fn idempotency_key<'a>(fields: &mut Object<'a>, report: &mut Report) -> Option<Cow<'a, str>> {
     let at = At::Whole.field(IDEMPOTENCY_KEY);
-    match fields.take(IDEMPOTENCY_KEY)? {
-        Node::Text(key) if is_idempotency_key(&key) => return Some(key),
-        Node::Text(_) => report.add(
-            Code::InvalidValue,
-            at,
-            format_args!("must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} printable ASCII characters."),
-        ),
-        other => report.wrong_type(at, &other, "a string"),
+    let key = match fields.take(IDEMPOTENCY_KEY)? {
+        Node::Text(Cow::Borrowed(text)) => key::idempotency_key(text),
+        Node::Text(Cow::Owned(text)) => {
+            key::idempotency_key(&text).map(|key| Cow::Owned(key.into_owned()))
+        }
+        other => {
+            report.wrong_type(at, &other, "a string");
+            return None;
+        }
+    };
+    if key.is_none() {
+        let expected = "printable ASCII characters, quoted or bare.";
+        let message = format_args!("must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} {expected}");
+        report.add(Code::InvalidValue, at, message);
     }
-    None
-}
-
-/// Whether a text is an idempotency key: 1 to 255 printable ASCII characters.
-pub fn is_idempotency_key(text: &str) -> bool {
-    let is_printable = |byte| (0x20..0x7F).contains(&byte);
-    (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_printable)
+    key
 }
 
 /// The choices as text: `"a" or "b"`.

@@ -21,7 +21,7 @@ use super::parts::{Context, Identity, Submission};
 use super::stored::{context_json, stored_texts, tags_json};
 use crate::id::AssignmentId;
 use crate::identity::Claims;
-use crate::respondent::Known;
+use crate::respondent::ProfileIdentity;
 use crate::text_map::{TextMap, Texts};
 
 /// Tags and context of a stored response that is kept when its respondent is erased.
@@ -38,7 +38,7 @@ pub struct Unlinked {
 /// it is removed entirely.
 pub fn without_respondent(
     identities: Option<&str>,
-    profile: &[Known],
+    profile: &[ProfileIdentity],
     tags: Option<&str>,
     context: Option<&str>,
 ) -> Unlinked {

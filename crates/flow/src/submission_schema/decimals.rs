@@ -23,13 +23,13 @@ pub(super) fn number(min: Option<&Decimal>, max: Option<&Decimal>, integer: bool
 
 /// Numbers with the value of this one.
 pub(super) fn equal(to: &Decimal) -> Value {
-    let it = Magnitude::of(to);
+    let it = Magnitude::new(to);
     whole(&format!("{}{}", it.sign(), it.equal()))
 }
 
 /// Numbers below this one.
 pub(super) fn less(than: &Decimal) -> Value {
-    let it = Magnitude::of(than);
+    let it = Magnitude::new(than);
     if it.is_negative || it.is_zero() {
         return whole(&format!("-{}", it.greater()));
     }
@@ -38,7 +38,7 @@ pub(super) fn less(than: &Decimal) -> Value {
 
 /// Numbers above this one.
 pub(super) fn greater(than: &Decimal) -> Value {
-    let it = Magnitude::of(than);
+    let it = Magnitude::new(than);
     if it.is_negative {
         return not_whole(&format!("-(?:{}|{})", it.greater(), it.equal()));
     }
@@ -55,7 +55,7 @@ struct Magnitude<'d> {
 }
 
 impl<'d> Magnitude<'d> {
-    fn of(decimal: &'d Decimal) -> Self {
+    fn new(decimal: &'d Decimal) -> Self {
         let text = decimal.as_str();
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));

@@ -64,7 +64,9 @@ pub(super) fn flow_assignment_id() -> Value {
 }
 
 pub(super) fn idempotency_key() -> Value {
-    optional(patterns::whole(&format!(r"[\x20-\x7E]{{1,{IDEMPOTENCY_KEY_CHARS_MAX}}}")))
+    let bare = format!(r"[ !#-~][ -~]{{0,{}}}", IDEMPOTENCY_KEY_CHARS_MAX - 1);
+    let quoted = format!(r#""(?:[ !#-\[\]-~]|\\["\\]){{1,{IDEMPOTENCY_KEY_CHARS_MAX}}}""#);
+    optional(patterns::whole(&format!("(?:{bare}|{quoted})")))
 }
 
 fn chars(count: usize) -> u32 {

@@ -34,7 +34,7 @@ fn keys_beyond_the_limit_are_counted_and_subtracted_as_others() {
             let tags = Some("{\"plan\":\"pro\"}");
             let answers = format!("{{{answers}}}");
             let admission = Admission::CollectionOnly;
-            Contribution::of_stored(Some(&definition), &answers, tags, admission)
+            Contribution::from_stored(Some(&definition), &answers, tags, admission)
         })
         .collect();
     assert!(added.len() * ids.len() > KEYS_MAX, "not more than fit");
@@ -43,7 +43,7 @@ fn keys_beyond_the_limit_are_counted_and_subtracted_as_others() {
         let mut daily = shelf.load();
         let mut delta = Delta::default();
         part.iter().for_each(|one| delta.add(one));
-        daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+        daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
         shelf.keep(daily);
     }
     let daily = shelf.load();
@@ -66,7 +66,7 @@ fn keys_beyond_the_limit_are_counted_and_subtracted_as_others() {
         let mut daily = shelf.load();
         let mut delta = Delta::default();
         part.iter().for_each(|one| delta.take_away(one));
-        daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+        daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
         shelf.keep(daily);
     }
     assert_eq!(shelf.0, BTreeMap::new());

@@ -66,7 +66,7 @@ fn definition() -> Definition {
 }
 
 fn contribution(answers: &Value, tags: &Value, admission: Admission) -> Contribution {
-    Contribution::of_stored(
+    Contribution::from_stored(
         Some(&definition()),
         &answers.to_string(),
         Some(&tags.to_string()),
@@ -78,7 +78,7 @@ fn counted<'c>(added: impl IntoIterator<Item = &'c Contribution>) -> DailyCounts
     let mut delta = Delta::default();
     added.into_iter().for_each(|one| delta.add(one));
     let mut daily = DailyCounts::default();
-    daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+    daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
     daily
 }
 
@@ -165,15 +165,19 @@ fn a_submission_and_its_stored_form_add_the_same() {
     .to_string();
     let submission = parse(sent.as_bytes()).unwrap();
     let definition = definition();
-    let at_intake =
-        Contribution::of(&definition, &submission.answers, &submission.tags, submission.admission);
-    let of_stored = Contribution::of_stored(
+    let at_intake = Contribution::from_submission(
+        &definition,
+        &submission.answers,
+        &submission.tags,
+        submission.admission,
+    );
+    let from_stored = Contribution::from_stored(
         Some(&definition),
         &submission.answers_json(),
         submission.tags_json().as_deref(),
         Admission::Admitted,
     );
-    assert_eq!(at_intake, of_stored);
+    assert_eq!(at_intake, from_stored);
 }
 
 fn tagged(tags: &Value) -> Contribution {
@@ -185,7 +189,7 @@ fn put_all(shelf: &mut Shelf, added: &[Contribution], taken: &[Contribution]) {
     added.iter().for_each(|one| delta.add(one));
     taken.iter().for_each(|one| delta.take_away(one));
     let mut daily = shelf.load();
-    daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+    daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
     shelf.keep(daily);
 }
 
@@ -197,7 +201,7 @@ fn counts_that_are_only_read_remember_no_removed_values() {
         for number in 0..2 * TAG_VALUES_ROOM {
             delta.add(&tagged(&json!({"n": format!("v{number:05}")})));
         }
-        daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+        daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
         let parts = daily.into_parts();
         assert!(parts.iter().all(|part| part.body.is_some()), "removed values are kept");
         assert!(parts.len() <= 1 + TAG_VALUES_MAX, "{}", parts.len());
@@ -306,7 +310,7 @@ fn a_value_that_no_response_has_any_more_is_dropped() {
     let mut daily = stored(counted([&one, &two]));
     let mut delta = Delta::default();
     delta.take_away(&one);
-    daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+    daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
     for part in daily.into_parts() {
         let gone = part.segment == segment("mail", "eve@example.org");
         assert_eq!(part.body.is_none(), gone, "{:?}", part.segment);
@@ -325,7 +329,7 @@ fn damaged_bytes_are_an_error_and_never_a_panic() {
         assert!(DailyCounts::default().load(&[], &body[..length]).is_err(), "{length}");
     }
     for length in 1..one.as_bytes().len() {
-        assert!(Gathered::of(&one.as_bytes()[..length]).is_err(), "{length}");
+        assert!(Gathered::from_delta(&one.as_bytes()[..length]).is_err(), "{length}");
     }
 }
 
@@ -340,10 +344,10 @@ fn equal_tags_are_written_once_in_a_row() {
     assert_eq!(found, 2);
     let mut apart = DailyCounts::default();
     for one in [&pro, &pro, &free, &pro] {
-        apart.put(&Gathered::of(one.as_bytes()).unwrap());
+        apart.put(&Gathered::from_delta(one.as_bytes()).unwrap());
     }
     assert_eq!(stored(counted([&pro, &pro, &free, &pro])), stored(apart));
-    assert!(Gathered::of(&[4, 0]).is_err(), "no tags come before");
+    assert!(Gathered::from_delta(&[4, 0]).is_err(), "no tags come before");
 }
 
 fn any_contribution() -> impl Strategy<Value = Contribution> {
@@ -417,7 +421,7 @@ proptest! {
         prop_assert_eq!(&merged, whole.all());
         let one_by_one = all.iter().fold(DailyCounts::default(), |daily, one| {
             let mut daily = stored(daily);
-            daily.put(&Gathered::of(one.as_bytes()).unwrap());
+            daily.put(&Gathered::from_delta(one.as_bytes()).unwrap());
             daily
         });
         prop_assert_eq!(one_by_one.all(), whole.all());
@@ -428,7 +432,7 @@ proptest! {
         let mut daily = stored(counted(&all));
         let mut delta = Delta::default();
         all.iter().for_each(|one| delta.take_away(one));
-        daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+        daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
         daily.tidy();
         prop_assert!(daily.is_zero());
         for part in daily.into_parts() {
@@ -465,7 +469,7 @@ proptest! {
                 }
             }
             let mut daily = shelf.load();
-            daily.put(&Gathered::of(delta.as_bytes()).unwrap());
+            daily.put(&Gathered::from_delta(delta.as_bytes()).unwrap());
             shelf.keep(daily);
             assert_exact(&shelf.load(), &left);
         }

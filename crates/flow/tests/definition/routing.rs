@@ -1,6 +1,7 @@
 //! Jumps, endings, scores, sections, the welcome screen and placeholders: each rule with its fault.
 
 use serde_json::{Value, json};
+use sluice_flow::definition::limits::FAULTS_MAX;
 use sluice_flow::definition::{check, check_new};
 
 use crate::{accepted, refused};
@@ -229,4 +230,89 @@ fn a_placeholder_names_an_earlier_question() {
             ),
         ],
     );
+}
+
+#[test]
+fn faults_of_placeholders_are_listed_with_all_other_faults() {
+    let check = |draft: Value, expected: &[(&str, &str)]| {
+        let faults = check_new(&draft).unwrap_err();
+        let found: Vec<_> =
+            faults.iter().map(|it| (it.pointer.as_str(), it.message.as_str())).collect();
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for ((pointer, message), (at, part)) in found.iter().zip(expected) {
+            assert!(pointer == at && message.contains(part), "{found:?}");
+        }
+    };
+    check(
+        json!({
+            "title": "T",
+            "questions": [
+                {
+                    "id": "a", "type": "shortText", "prompt": "{{answer:b|x}}",
+                    "visibleIf": {"question": "b", "answered": true}, "next": [{"to": "zz"}],
+                },
+                {"id": "b", "type": "shortText", "prompt": "B"},
+            ],
+            "endings": [{"id": "e", "title": "{{answer:zz}} {{answer:zz}}"}],
+        }),
+        &[
+            ("/questions/0/visibleIf/question", "must be an earlier question"),
+            ("/questions/0/next/0/to", "must be the id of a later question"),
+            ("/endings/0/title", "there is no question zz"),
+            ("/questions/0/prompt", "the answer to b is not known here"),
+        ],
+    );
+    // Pointers are those of the draft, also after questions that could not be read, and what is
+    // unknown because of another fault is no fault.
+    check(
+        json!({
+            "questions": [
+                {"id": "odd", "type": "shortTex", "prompt": "{{answer:later}}"},
+                "no question",
+                {"id": "later", "type": "statement", "prompt": "{{score}} {{answer:odd}}"},
+                {"type": "shortText", "prompt": "{{answer:later}}"},
+            ],
+            "sections": [{"id": "s", "title": "{{answer:odd}}", "questions": ["gone"]}],
+            "translations": {
+                "de_de": {"questions": {"odd": {"prompt": "{{answer:odd}}"}}},
+                "en": {"sections": {"s": {"title": "{{tag:}}"}}},
+            },
+        }),
+        &[
+            ("/title", "required"),
+            ("/questions/0/type", "unknown type; did you mean shortText?"),
+            ("/questions/1", "must be an object"),
+            ("/questions/3/id", "required"),
+            ("/sections/0/questions/0", "must be the id of a question"),
+            ("/translations/de_de/questions/odd", ""),
+            ("/translations/en", "the default language"),
+            ("/questions/0/prompt", "the answer to later is not known here"),
+            ("/questions/3/prompt", "later takes no answer"),
+            ("/translations/de_de/questions/odd/prompt", "the answer to odd is not known here"),
+            ("/translations/en/sections/s/title", "the name of a tag"),
+        ],
+    );
+    check(json!([]), &[("", "must be an object")]);
+}
+
+#[test]
+fn the_text_of_an_option_is_checked_whatever_its_id() {
+    let options = json!([{"id": "to", "label": "A"}, {"id": "when", "label": "B"}]);
+    let translated = json!({"to": "{{answer:zz}}", "when": "{{answer:q}}"});
+    let draft = json!({
+        "title": "T",
+        "questions": [{"id": "q", "type": "singleChoice", "prompt": "?", "options": options}],
+        "translations": {"de": {"questions": {"q": {"options": translated}}}},
+    });
+    let faults = check_new(&draft).unwrap_err();
+    let found: Vec<_> = faults.iter().map(|it| it.pointer.as_str()).collect();
+    let at = |id: &str| format!("/translations/de/questions/q/options/{id}");
+    assert_eq!(found, [at("to"), at("when")]);
+}
+
+#[test]
+fn at_most_500_faults_are_reported() {
+    let question = json!({"id": "a", "type": "shortText", "prompt": "{{answer:b}} {{answer:c}}"});
+    let draft = json!({"title": "T", "questions": vec![question; 299]});
+    assert_eq!(check_new(&draft).unwrap_err().len(), FAULTS_MAX);
 }

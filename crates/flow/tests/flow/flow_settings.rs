@@ -30,7 +30,7 @@ fn flow() -> Value {
 /// Checks what settings in a file change about the flow, and the change that is sent.
 #[track_caller]
 fn changes(file: Value, texts: &[&str], sent: Value) {
-    let (before, after) = (FlowSettings::of_flow(&flow()).unwrap(), settings(&file));
+    let (before, after) = (FlowSettings::from_flow(&flow()).unwrap(), settings(&file));
     assert_eq!(difference(&before, &after, Some(&survey())), texts, "{file}");
     assert_eq!(Value::Object(patch(&before, &after)), sent, "{file}");
 }
@@ -126,7 +126,7 @@ fn quotas_are_compared_by_their_ids() {
 
 #[test]
 fn a_file_written_from_a_flow_changes_nothing() {
-    let of_flow = FlowSettings::of_flow(&flow()).unwrap();
+    let of_flow = FlowSettings::from_flow(&flow()).unwrap();
     assert_eq!(of_flow.to_file(), {
         let mut file = flow_part();
         file["liveWindow"] = json!({"startsAt": null, "endsAt": "2026-12-24T00:00:00.000Z"});
@@ -135,7 +135,7 @@ fn a_file_written_from_a_flow_changes_nothing() {
     changes(of_flow.to_file(), &[], json!({}));
     let bare = json!({"key": "a", "name": "A", "kind": "form", "labels": [], "closeAfter": null,
         "liveWindow": {"startsAt": null, "endsAt": null}, "graceWindowSeconds": null, "quotas": []});
-    let file = FlowSettings::of_flow(&bare).unwrap().to_file();
+    let file = FlowSettings::from_flow(&bare).unwrap().to_file();
     assert_eq!(file, json!({"key": "a", "name": "A", "kind": "form"}));
 }
 

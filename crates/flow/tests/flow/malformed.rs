@@ -173,11 +173,14 @@ fn an_idempotency_key_has_1_to_255_printable_ascii_characters() {
     let long = "k ~!".repeat(63) + "end";
     assert_eq!(parsed(&format!("\"{long}\"")), Ok(()));
     assert_eq!(parsed("null"), Ok(()));
+    assert_eq!(parsed(&format!(r#""\"{long}\"""#)), Ok(()));
     let longer = format!("\"{long}x\"");
     for (key, code) in [
         ("\"\"", "invalid_value"),
         ("\"é\"", "invalid_value"),
         ("\"a\\tb\"", "invalid_value"),
+        (r#""\"open""#, "invalid_value"),
+        (r#""\"\"""#, "invalid_value"),
         ("\"\\u007f\"", "invalid_value"),
         (longer.as_str(), "invalid_value"),
         ("7", "invalid_type"),

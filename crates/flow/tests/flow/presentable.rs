@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sluice_flow::definition::presentable;
+use sluice_flow::pointer::escaped;
 
 /// Checks what is shown of a draft: its questions by id and prompt, and what was left out.
 #[track_caller]
@@ -99,7 +100,7 @@ fn places(value: &Value) -> Vec<String> {
             }
             Value::Object(fields) => {
                 let child = |(name, it): (&String, _)| {
-                    let name = name.replace('~', "~0").replace('/', "~1");
+                    let name = escaped(name);
                     (format!("{pointer}/{name}"), it)
                 };
                 open.extend(fields.iter().map(|(name, it)| child((name, it))));

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use sluice_flow::id::RespondentId;
 use sluice_flow::respondent::{
-    Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, Known, Link, link, remember,
+    Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, Link, ProfileIdentity, link,
+    remember,
 };
 use sluice_flow::submission::Identity;
 use uuid::Uuid;
@@ -26,18 +27,18 @@ fn identity(text: &str) -> Identity<'_> {
 
 fn claim(texts: &[&str]) -> Option<Claim> {
     let identities: Vec<_> = texts.iter().map(|text| identity(text)).collect();
-    let mut claim = Claim::of(&identities)?;
+    let mut claim = Claim::from_identities(&identities)?;
     claim.new_id = respondent(99);
     Some(claim)
 }
 
-fn known(text: &str) -> Known {
+fn known(text: &str) -> ProfileIdentity {
     let Identity { kind, value } = identity(text);
-    Known::new(IdentityType::named(&kind).unwrap(), &value)
+    ProfileIdentity::new(IdentityType::named(&kind).unwrap(), &value)
 }
 
 /// Profiles 1, 2, … with the identities of each.
-fn holders(profiles: &[&[&str]]) -> HashMap<Known, Holder> {
+fn holders(profiles: &[&[&str]]) -> HashMap<ProfileIdentity, Holder> {
     let mut holders = HashMap::new();
     for (number, identities) in (1..).zip(profiles) {
         let has_user_id = identities.iter().any(|it| it.starts_with("user="));
@@ -155,7 +156,7 @@ fn a_full_profile_gets_no_further_address_but_is_still_found() {
     ];
     for (rule, profiles, sent, expected, added) in cases {
         let found = link(&claim(sent).unwrap(), &holders(profiles));
-        let added: Vec<Known> = added.iter().map(|it| known(it)).collect();
+        let added: Vec<ProfileIdentity> = added.iter().map(|it| known(it)).collect();
         assert_eq!((found.respondent, found.added), (respondent(*expected), added), "{rule}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sluice_flow::identity::Claims;
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_flow::submission::{Unlinked, parse, without_respondent};
 
 const INVITATION: &str = "fa_034y0tSn8q8agXyZ012345";
@@ -140,7 +140,7 @@ fn a_stored_response_is_searched_by_the_same_rules() {
     );
     assert_eq!(found, expected);
     assert_eq!(without_respondent(None, &[], None, None), kept(None, None));
-    let profile = [Known::new(IdentityType::UserId, "user-7")];
+    let profile = [ProfileIdentity::new(IdentityType::UserId, "user-7")];
     assert_eq!(without_respondent(None, &profile, Some(tags), Some(context)), expected);
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use sluice_flow::definition::limits::{ENDING_BODY_CHARS_MAX, ENDINGS_MAX, TITLE_CHARS_MAX};
 
 use super::Assembly;
-use super::texts::Place;
+use super::texts::TextContext;
 use crate::ids::Ids;
 use crate::text::Text;
 
@@ -24,10 +24,10 @@ impl Assembly<'_> {
             let questions: Vec<&str> = members.iter().map(|(_, id)| *id).collect();
             let mut value = json!({"id": id, "questions": questions});
             if let Some(title) = &section.title {
-                let place = Place { entry: section.entry, before: first, formatted: true };
+                let context = TextContext { entry: section.entry, before: first, formatted: true };
                 let path = ["sections", &id, "title"];
                 let title =
-                    self.texts.write(&mut self.report, place, &path, title, TITLE_CHARS_MAX);
+                    self.texts.write(&mut self.report, context, &path, title, TITLE_CHARS_MAX);
                 if let Some(title) = title {
                     value["title"] = json!(title);
                 }
@@ -53,7 +53,7 @@ impl Assembly<'_> {
             }
             let mut value = Map::new();
             let before = self.items.len();
-            let place = Place { entry: ending.entry, before, formatted: true };
+            let context = TextContext { entry: ending.entry, before, formatted: true };
             for (name, text, max) in [
                 ("title", &ending.title, TITLE_CHARS_MAX),
                 ("body", &ending.body, ENDING_BODY_CHARS_MAX),
@@ -63,7 +63,7 @@ impl Assembly<'_> {
                     Some(id) => vec!["endings", id, name],
                     None => vec!["ending", name],
                 };
-                let text = self.texts.write(&mut self.report, place, &path, text, max);
+                let text = self.texts.write(&mut self.report, context, &path, text, max);
                 value.extend(text.map(|text| (name.to_owned(), json!(text))));
             }
             if let Some(address) = &ending.redirect {

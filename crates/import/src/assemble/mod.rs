@@ -18,12 +18,12 @@ use sluice_flow::definition::limits::{
 };
 use sluice_flow::locale;
 
-use self::texts::{Place, Texts};
+use self::texts::{TextContext, Texts};
 use crate::condition::Cond;
-use crate::draft::{Choice, Draft, Goal, Item, Jump, Kind, Options, Scale};
+use crate::draft::{Choice, Draft, Item, Jump, JumpTarget, Kind, Options, Scale};
 use crate::ids::Ids;
 use crate::report::{Report, quoted};
-use crate::resolve::{Known, plain_number, resolve};
+use crate::resolve::{ReadableQuestion, plain_number, resolve};
 use crate::{Imported, repair};
 
 /// The ids of a question that is part of the definition.
@@ -167,7 +167,7 @@ impl<'d> Assembly<'d> {
         let draft = self.draft;
         let mut unlisted = Report::default();
         let entry = unlisted.add("", "");
-        let start = Place { entry, before: 0, formatted: true };
+        let start = TextContext { entry, before: 0, formatted: true };
         let title =
             self.texts.write(&mut unlisted, start, &["title"], &draft.title, TITLE_CHARS_MAX);
         let title = title.unwrap_or_else(|| "Untitled".to_owned());
@@ -189,15 +189,16 @@ impl<'d> Assembly<'d> {
         }
         let Some(welcome) = &draft.welcome else { return };
         let mut screen = Map::new();
-        let place = Place { entry: welcome.entry, before: 0, formatted: true };
+        let context = TextContext { entry: welcome.entry, before: 0, formatted: true };
         for (name, text, max) in [
             ("title", &welcome.title, TITLE_CHARS_MAX),
             ("body", &welcome.body, DESCRIPTION_CHARS_MAX),
             ("buttonText", &welcome.button, BUTTON_CHARS_MAX),
         ] {
-            let place = Place { formatted: name != "buttonText", ..place };
+            let context = TextContext { formatted: name != "buttonText", ..context };
             let Some(text) = text else { continue };
-            let written = self.texts.write(&mut self.report, place, &["welcome", name], text, max);
+            let written =
+                self.texts.write(&mut self.report, context, &["welcome", name], text, max);
             screen.extend(written.map(|text| (name.to_owned(), json!(text))));
         }
         whole.insert("welcome".to_owned(), Value::Object(screen));
@@ -214,10 +215,10 @@ impl<'d> Assembly<'d> {
         };
         let mut question = Map::new();
         question.insert("id".to_owned(), json!(own.id));
-        let place = Place { entry: item.entry, before: at, formatted: true };
+        let context = TextContext { entry: item.entry, before: at, formatted: true };
         let path = ["questions", &own.id, "prompt"];
         let prompt =
-            self.texts.write(&mut self.report, place, &path, &item.prompt, PROMPT_CHARS_MAX);
+            self.texts.write(&mut self.report, context, &path, &item.prompt, PROMPT_CHARS_MAX);
         let prompt = prompt.unwrap_or_else(|| {
             self.report.change(item.entry, "has no text; its name is shown instead");
             own.id.clone()
@@ -225,14 +226,14 @@ impl<'d> Assembly<'d> {
         question.insert("prompt".to_owned(), json!(prompt));
         if let Some(help) = &item.help {
             let path = ["questions", &own.id, "help"];
-            let help = self.texts.write(&mut self.report, place, &path, help, HELP_CHARS_MAX);
+            let help = self.texts.write(&mut self.report, context, &path, help, HELP_CHARS_MAX);
             question.extend(help.map(|help| ("help".to_owned(), json!(help))));
         }
         if item.required {
             question.insert("required".to_owned(), json!(true));
         }
         if let Some(kind) = &item.kind {
-            self.own_fields(&mut question, kind, own, place);
+            self.own_fields(&mut question, kind, own, context);
         }
         if !item.visible_if.is_empty() {
             match self.resolved(&Cond::All(item.visible_if.clone()), at) {
@@ -258,7 +259,7 @@ impl<'d> Assembly<'d> {
         question: &mut Map<String, Value>,
         kind: &Kind,
         own: &Placed,
-        place: Place,
+        context: TextContext,
     ) {
         let name = match kind {
             Kind::Text { name, min, max } => {
@@ -278,22 +279,22 @@ impl<'d> Assembly<'d> {
                 "date"
             }
             Kind::Single { options, dropdown } => {
-                self.options(question, options, own, place);
+                self.options(question, options, own, context);
                 if *dropdown { "dropdown" } else { "singleChoice" }
             }
             Kind::Multiple { options, min, max } => {
-                self.options(question, options, own, place);
+                self.options(question, options, own, context);
                 question.extend(min.map(|min| ("minSelected".to_owned(), json!(min))));
                 question.extend(max.map(|max| ("maxSelected".to_owned(), json!(max))));
                 "multipleChoice"
             }
             Kind::Ranking(options) => {
-                self.options(question, options, own, place);
+                self.options(question, options, own, context);
                 "ranking"
             }
             Kind::Matrix { rows, columns } => {
-                let rows = self.choices("rows", rows, &own.options, own, place);
-                let columns = self.choices("columns", columns, &own.columns, own, place);
+                let rows = self.choices("rows", rows, &own.options, own, context);
+                let columns = self.choices("columns", columns, &own.columns, own, context);
                 question.insert("rows".to_owned(), rows);
                 question.insert("columns".to_owned(), columns);
                 "matrix"
@@ -301,11 +302,11 @@ impl<'d> Assembly<'d> {
             Kind::Rating(scale) => {
                 question.insert("max".to_owned(), json!(scale.max));
                 question.insert("shape".to_owned(), json!(scale.shape));
-                self.ends(question, scale, own, place);
+                self.ends(question, scale, own, context);
                 "rating"
             }
             Kind::Nps(scale) => {
-                self.ends(question, scale, own, place);
+                self.ends(question, scale, own, context);
                 "nps"
             }
             Kind::YesNo => "yesNo",
@@ -320,9 +321,9 @@ impl<'d> Assembly<'d> {
         question: &mut Map<String, Value>,
         options: &Options,
         own: &Placed,
-        place: Place,
+        context: TextContext,
     ) {
-        let choices = self.choices("options", &options.choices, &own.options, own, place);
+        let choices = self.choices("options", &options.choices, &own.options, own, context);
         question.insert("options".to_owned(), choices);
         question.extend(options.other.then(|| ("allowOther".to_owned(), json!(true))));
         question.extend(options.random.then(|| ("optionOrder".to_owned(), json!("random"))));
@@ -334,14 +335,14 @@ impl<'d> Assembly<'d> {
         choices: &[Choice],
         ids: &[String],
         own: &Placed,
-        place: Place,
+        context: TextContext,
     ) -> Value {
-        let place = Place { formatted: false, ..place };
+        let context = TextContext { formatted: false, ..context };
         let mut all = Vec::with_capacity(choices.len());
         for (choice, id) in choices.iter().zip(ids) {
             let path = ["questions", &own.id, name, id];
             let label =
-                self.texts.write(&mut self.report, place, &path, &choice.label, LABEL_CHARS_MAX);
+                self.texts.write(&mut self.report, context, &path, &choice.label, LABEL_CHARS_MAX);
             let mut value = json!({"id": id, "label": label.unwrap_or_else(|| id.clone())});
             if let Some(score) = choice.score {
                 value["score"] = plain_number(score);
@@ -359,13 +360,13 @@ impl<'d> Assembly<'d> {
         question: &mut Map<String, Value>,
         scale: &Scale,
         own: &Placed,
-        place: Place,
+        context: TextContext,
     ) {
-        let place = Place { formatted: false, ..place };
+        let context = TextContext { formatted: false, ..context };
         for (name, text) in [("lowLabel", &scale.low), ("highLabel", &scale.high)] {
             let Some(text) = text else { continue };
             let path = ["questions", &own.id, name];
-            let label = self.texts.write(&mut self.report, place, &path, text, LABEL_CHARS_MAX);
+            let label = self.texts.write(&mut self.report, context, &path, text, LABEL_CHARS_MAX);
             question.extend(label.map(|label| (name.to_owned(), json!(label))));
         }
     }
@@ -387,7 +388,7 @@ impl<'d> Assembly<'d> {
             if at >= before {
                 return Err(format!("it reads {shown}, which comes later"));
             }
-            Ok(Known { id: &own.id, kind, options: &own.options, columns: &own.columns })
+            Ok(ReadableQuestion { id: &own.id, kind, options: &own.options, columns: &own.columns })
         })
     }
 
@@ -418,8 +419,8 @@ impl<'d> Assembly<'d> {
         Ok(value)
     }
 
-    fn target(&self, goal: &Goal, at: usize) -> Result<String, String> {
-        let Goal::Named(key) = goal else { return Ok("end".to_owned()) };
+    fn target(&self, goal: &JumpTarget, at: usize) -> Result<String, String> {
+        let JumpTarget::Named(key) = goal else { return Ok("end".to_owned()) };
         if let Some(target) = self.endings.get(key) {
             return Ok(target.clone());
         }

@@ -12,9 +12,9 @@ use crate::markup::{escaped, hide_placeholders, html_to_markdown, html_to_plain}
 use crate::report::{EntryId, Report, quoted};
 use crate::text::{Piece, Style, Text};
 
-/// Where a text is shown.
+/// What a text belongs to, and what it may contain.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct TextContext {
     /// The element that it belongs to.
     pub(super) entry: EntryId,
     /// It may recall the answers to the items before this index.
@@ -57,15 +57,15 @@ impl<'d> Texts<'d> {
     pub(super) fn write(
         &mut self,
         report: &mut Report,
-        place: Place,
+        context: TextContext,
         path: &[&str],
         text: &Text,
         chars_max: usize,
     ) -> Option<String> {
-        let own = self.rendered(report, place, text.style, &text.words, chars_max)?;
+        let own = self.rendered(report, context, text.style, &text.words, chars_max)?;
         for (tag, pieces) in &text.translations {
             let Some(tag) = locale::repaired(tag) else {
-                report.change(place.entry, format!("{} is no language tag", quoted(tag)));
+                report.change(context.entry, format!("{} is no language tag", quoted(tag)));
                 continue;
             };
             if tag == self.language {
@@ -74,10 +74,10 @@ impl<'d> Texts<'d> {
             let is_new = !self.translations.contains_key(&tag);
             if is_new && self.translations.len() >= TRANSLATIONS_MAX {
                 let change = format!("a flow has at most {TRANSLATIONS_MAX} translations");
-                report.change(place.entry, change);
+                report.change(context.entry, change);
                 continue;
             }
-            if let Some(text) = self.rendered(report, place, text.style, pieces, chars_max) {
+            if let Some(text) = self.rendered(report, context, text.style, pieces, chars_max) {
                 put(&mut self.translations, &tag, path, text);
             }
         }
@@ -87,7 +87,7 @@ impl<'d> Texts<'d> {
     fn rendered(
         &self,
         report: &mut Report,
-        place: Place,
+        context: TextContext,
         style: Style,
         pieces: &[Piece],
         chars_max: usize,
@@ -98,11 +98,11 @@ impl<'d> Texts<'d> {
                 Piece::Words(words) => raw.push_str(&without_controls(words)),
                 piece => {
                     raw.push_str(&format!("{OPEN}{}{CLOSE}", recalled.len()));
-                    recalled.push(self.placeholder(report, place, piece));
+                    recalled.push(self.placeholder(report, context, piece));
                 }
             }
         }
-        let converted = match (style, place.formatted) {
+        let converted = match (style, context.formatted) {
             (Style::Plain, true) => escaped(&raw),
             (Style::Html, true) => html_to_markdown(&raw),
             (Style::Html, false) => hide_placeholders(&html_to_plain(&raw)),
@@ -121,17 +121,17 @@ impl<'d> Texts<'d> {
         }
         let text = text.trim();
         if text.chars().count() > chars_max {
-            report.change(place.entry, format!("a text is cut to {chars_max} characters"));
+            report.change(context.entry, format!("a text is cut to {chars_max} characters"));
             let cut: String = text.chars().take(chars_max - 1).collect();
             return Some(format!("{}…", cut.trim_end()));
         }
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    fn placeholder(&self, report: &mut Report, place: Place, piece: &Piece) -> String {
+    fn placeholder(&self, report: &mut Report, context: TextContext, piece: &Piece) -> String {
         let (key, fallback) = match piece {
             Piece::Words(words) => return words.clone(),
-            Piece::Score if self.is_scored(place.before) => return "{{score}}".to_owned(),
+            Piece::Score if self.is_scored(context.before) => return "{{score}}".to_owned(),
             Piece::Score => ("score", String::new()),
             Piece::Recall { key, fallback } => (key.as_str(), plain(fallback)),
         };
@@ -139,13 +139,13 @@ impl<'d> Texts<'d> {
             "" => format!("{{{{{source}}}}}"),
             fallback => format!("{{{{{source}|{fallback}}}}}"),
         };
-        match self.recalled(key, place.before) {
+        match self.recalled(key, context.before) {
             Ok(source) => with(source),
             Err(reason) => {
                 let change = format!("recalls {}, which is replaced: {reason}", quoted(key));
-                report.change(place.entry, change);
+                report.change(context.entry, change);
                 let shown = if fallback.is_empty() { "…".to_owned() } else { fallback };
-                if place.formatted { escaped(&shown) } else { shown }
+                if context.formatted { escaped(&shown) } else { shown }
             }
         }
     }

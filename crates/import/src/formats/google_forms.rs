@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::looks::{any, is_text, read_json};
 use crate::condition::{Cond, Test};
 use crate::draft::{
-    Choice, Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind, Options, Scale, Section,
+    Choice, Draft, Ending, ITEMS_MAX, Item, Jump, JumpTarget, Kind, Options, Scale, Section,
 };
 use crate::fields::{Fields, scalar};
 use crate::report::{EntryId, quoted};
@@ -178,12 +178,12 @@ impl Reader {
     /// A choice or a page break that leads somewhere.
     fn navigation(&mut self, source: &Fields<'_>, entry: EntryId, when: Option<Cond>) {
         let to = match source.text("navigation").as_deref() {
-            Some("SUBMIT") => Goal::End,
+            Some("SUBMIT") => JumpTarget::End,
             Some("RESTART") => {
                 let change = "“Restart” is not mapped: jumps only lead forward";
                 return self.draft.report.change(entry, change);
             }
-            Some("GO_TO_PAGE") => Goal::Named(source.text("goToPage").unwrap_or_default()),
+            Some("GO_TO_PAGE") => JumpTarget::Named(source.text("goToPage").unwrap_or_default()),
             _ => return,
         };
         let value = source.text("value").unwrap_or_default();

@@ -36,7 +36,7 @@ pub struct Column {
     pub becomes: Option<String>,
 }
 
-/// The columns that the caller decides about, and values that are called otherwise.
+/// The columns that the caller decides about, and values that have other names.
 #[derive(Debug, Clone, Default)]
 pub struct Mapping {
     columns: BTreeMap<String, String>,
@@ -53,29 +53,33 @@ const TARGETS: [(&str, Target); 5] = [
     ("ignore", Target::Ignored),
 ];
 
-/// The columns of our exports, and common names of the time and the id in those of others.
-const KNOWN: [(&str, Target); 20] = [
+/// The columns of our exports. They put `answer.` before the id of a question with such a name.
+const EXPORTED: [(&str, Target); 12] = [
     ("responseId", Target::Id),
-    ("response_id", Target::Id),
-    ("#", Target::Id),
     ("receivedAt", Target::Time),
-    ("submittedAt", Target::Time),
-    ("submitted_at", Target::Time),
-    ("Timestamp", Target::Time),
-    ("Submit Date (UTC)", Target::Time),
     ("respondentAnalyticsAdmission", Target::Admission),
-    ("identities", Target::Identities),
     ("identities.other", Target::Identities),
     ("answers.other", Target::Answers),
     ("tags.other", Target::Tags),
     ("flowAssignmentId", Target::Assignment),
     // What the server sets.
-    ("flowId", Target::Ignored),
     ("flowVersionId", Target::Ignored),
     ("version", Target::Ignored),
     ("respondentId", Target::Ignored),
     ("identityVerified", Target::Ignored),
     ("score", Target::Ignored),
+];
+
+/// Names in exports of others and in our JSON, unless a question has this id.
+const COMMON: [(&str, Target); 8] = [
+    ("response_id", Target::Id),
+    ("#", Target::Id),
+    ("submittedAt", Target::Time),
+    ("submitted_at", Target::Time),
+    ("Timestamp", Target::Time),
+    ("Submit Date (UTC)", Target::Time),
+    ("identities", Target::Identities),
+    ("flowId", Target::Ignored),
 ];
 
 const CONTEXT: [&str; 5] = ["locale", "page.path", "page.referrer", "page.search", "userAgent"];
@@ -115,7 +119,7 @@ impl Mapping {
         if faults.is_empty() { Ok(mapping) } else { Err(faults.join("; ")) }
     }
 
-    /// The values of a question that are called otherwise, by its id or by the column.
+    /// The values of a question that have other names, by its id or by the column.
     pub(super) fn values(&self, id: &str, column: &str) -> Option<&BTreeMap<String, String>> {
         self.values.get(id).or_else(|| self.values.get(column))
     }
@@ -173,8 +177,11 @@ fn exists(definition: &Definition, target: &Target) -> bool {
 }
 
 fn recognised(definition: &Definition, name: &str) -> Option<Target> {
-    let known = KNOWN.iter().find(|(known, _)| *known == name).map(|(_, target)| target.clone());
-    known.or_else(|| {
+    let among = |known: &[(&str, Target)]| {
+        known.iter().find(|(known, _)| *known == name).map(|(_, target)| target.clone())
+    };
+    let by_id = || definition.question(name).map(|it| Target::Answer(it.id.clone()));
+    among(&EXPORTED).or_else(by_id).or_else(|| among(&COMMON)).or_else(|| {
         let split = name.split_once('.').filter(|(_, rest)| !rest.is_empty());
         match split {
             Some(("tag", tag)) => Some(Target::Tag(tag.to_owned())),

@@ -48,7 +48,7 @@ pub struct Plan<'d> {
 
 /// The flow that is imported into.
 #[derive(Debug, Clone, Copy)]
-pub struct Goal<'d> {
+pub struct ImportTarget<'d> {
     pub definition: &'d Definition,
     pub flow_id: &'d str,
     pub flow_version_id: &'d str,
@@ -56,7 +56,7 @@ pub struct Goal<'d> {
 
 impl<'d> Plan<'d> {
     /// Decides about the columns of a file.
-    pub fn new(goal: Goal<'d>, names: &[String], mapping: Mapping, admitted: bool) -> Self {
+    pub fn new(goal: ImportTarget<'d>, names: &[String], mapping: Mapping, admitted: bool) -> Self {
         Self {
             definition: goal.definition,
             flow: goal.flow_id.to_owned(),
@@ -74,8 +74,8 @@ impl<'d> Plan<'d> {
     }
 
     /// The submission of a row, or every reason why it cannot be one. Call it for each row of a
-    /// file in order: equal rows get different keys.
-    pub fn submission(&mut self, row: &Row, generation: &str) -> Result<Value, Vec<String>> {
+    /// file in order: equal rows get different keys. It sets the key of the row.
+    pub fn submission(&mut self, row: &mut Row, generation: &str) -> Result<Value, Vec<String>> {
         let key = self.key(row);
         let mut parts = Parts::default();
         for (name, cell) in &row.cells {
@@ -109,7 +109,7 @@ impl<'d> Plan<'d> {
 
     /// The key that makes a row safe to import again: of the id that it has in its source, or else
     /// of its content.
-    fn key(&mut self, row: &Row) -> String {
+    fn key(&mut self, row: &mut Row) -> String {
         let of_id = row.cells.iter().find_map(|(name, cell)| {
             let is_id = matches!(self.columns.target(name), Some(Target::Id));
             is_id.then(|| text_of(cell)).flatten()
@@ -118,25 +118,41 @@ impl<'d> Plan<'d> {
         hasher.update(self.flow.as_bytes());
         match of_id {
             Some(id) => {
+                row.key = None;
                 hasher.update(b"\0id\0");
                 hasher.update(id.as_bytes());
             }
             None => {
                 hasher.update(b"\0row\0");
+                hasher.update(row.key.insert(self.content_key(row)).as_bytes());
+            }
+        }
+        format!("import:{}", hasher.finalize().to_hex())
+    }
+
+    /// Made of the cells and of how many equal rows were before. A row that was fixed keeps the key
+    /// of what was refused: that of its present content may be the key of a stored row.
+    fn content_key(&mut self, row: &Row) -> String {
+        let mut hasher = blake3::Hasher::new();
+        match &row.key {
+            Some(key) => drop(hasher.update(key.as_bytes())),
+            None => {
                 for (name, cell) in &row.cells {
                     hasher.update(name.as_bytes());
                     hasher.update(b"\0");
                     hasher.update(cell.value.to_string().as_bytes());
                     hasher.update(b"\0");
                 }
-                let mut digest = [0; 16];
-                digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-                let times = self.seen.entry(digest).or_default();
-                *times += 1;
-                hasher.update(&times.to_le_bytes());
             }
         }
-        format!("import:{}", hasher.finalize().to_hex())
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        let times = self.seen.entry(digest).or_default();
+        *times += 1;
+        match &row.key {
+            Some(key) if *times == 1 => key.clone(),
+            _ => hasher.update(&times.to_le_bytes()).finalize().to_hex().to_string(),
+        }
     }
 
     fn put(&self, parts: &mut Parts, target: &Target, name: &str, cell: &Cell) {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::fields::scalar;
 
@@ -51,13 +51,26 @@ impl Cell {
 pub struct Row {
     pub number: u64,
     pub cells: BTreeMap<String, Cell>,
+    /// What distinguishes the row from all others of its flow, if its source gives it no id. The
+    /// plan makes it of the content.
+    pub key: Option<String>,
+    /// Whether an earlier import refused the row, and its key is of the content that it had then.
+    pub is_fixed: bool,
 }
 
 impl Row {
-    /// The cells as JSON, to be written to a file and imported again.
-    pub fn values(&self) -> Value {
-        let cells = self.cells.iter().map(|(name, cell)| (name.clone(), cell.value.clone()));
-        Value::Object(cells.collect())
+    /// The row as JSON, to be written to a file, fixed there and imported again.
+    pub fn refused(&self, reasons: &[String]) -> Value {
+        let values = self.cells.iter().map(|(name, cell)| (name.clone(), cell.value.clone()));
+        let values = Value::Object(values.collect());
+        let mut line = json!({"row": self.number, "reasons": reasons, "values": values});
+        if self.cells.values().any(|cell| cell.is_csv) {
+            line["csv"] = json!(true);
+        }
+        if let Some(key) = &self.key {
+            line["key"] = json!(key);
+        }
+        line
     }
 }
 
@@ -66,6 +79,13 @@ impl Row {
 pub struct RowError {
     pub number: u64,
     pub reason: String,
+}
+
+impl RowError {
+    /// As [`Row::refused`]; it cannot be fixed there.
+    pub fn refused(&self) -> Value {
+        json!({"row": self.number, "reasons": [self.reason], "values": null})
+    }
 }
 
 /// Reads a file row by row.
@@ -133,7 +153,10 @@ impl<R: Read> Iterator for Rows<R> {
         };
         self.number = number;
         match read {
-            Ok(Some(cells)) => Some(Ok(Row { number, cells })),
+            Ok(Some((cells, key))) => {
+                let is_fixed = key.is_some();
+                Some(Ok(Row { number, cells, key, is_fixed }))
+            }
             Ok(None) => None,
             Err(Unreadable { reason, ends }) => {
                 if ends {
@@ -152,11 +175,13 @@ struct Unreadable {
 }
 
 type Cells = BTreeMap<String, Cell>;
+/// The cells of a row, and the key that an earlier import made of it.
+type Found = (Cells, Option<String>);
 
 fn next_record<R: Read>(
     reader: &mut csv::Reader<R>,
     names: &[String],
-) -> Result<Option<Cells>, Unreadable> {
+) -> Result<Option<Found>, Unreadable> {
     let mut record = csv::StringRecord::new();
     match reader.read_record(&mut record) {
         Ok(false) => return Ok(None),
@@ -172,10 +197,10 @@ fn next_record<R: Read>(
     let cells =
         names.iter().zip(&record).filter(|(name, text)| !name.is_empty() && !text.is_empty());
     let cell = |text: &str| Cell { value: Value::String(unguarded(text)), is_csv: true };
-    Ok(Some(cells.map(|(name, text)| (name.clone(), cell(text))).collect()))
+    Ok(Some((cells.map(|(name, text)| (name.clone(), cell(text))).collect(), None)))
 }
 
-fn next_line<R: Read>(reader: &mut BufReader<R>) -> Result<Option<Cells>, Unreadable> {
+fn next_line<R: Read>(reader: &mut BufReader<R>) -> Result<Option<Found>, Unreadable> {
     let stop = |reason: String| Unreadable { reason, ends: true };
     loop {
         let mut line = Vec::new();
@@ -205,16 +230,20 @@ fn next_line<R: Read>(reader: &mut BufReader<R>) -> Result<Option<Cells>, Unread
     }
 }
 
-/// The columns of an object. A row that was refused by an earlier import has its cells in `values`.
-fn columns_of(mut map: Map<String, Value>) -> Cells {
+/// The columns of an object. A row that was refused by an earlier import has its cells in `values`,
+/// and its key beside them, where no column is.
+fn columns_of(mut map: Map<String, Value>) -> Found {
     if map.contains_key("reasons")
         && let Some(Value::Object(values)) = map.remove("values")
     {
         // Lists in a row of CSV are separated by `;`, as they were.
         let is_csv = map.get("csv") == Some(&Value::Bool(true));
+        let key = map.get("key").and_then(Value::as_str).map(str::to_owned);
         let cells = values.into_iter().map(|(name, value)| (name, Cell { value, is_csv }));
-        return cells.filter(|(_, cell)| !is_empty(&cell.value)).collect();
+        return (cells.filter(|(_, cell)| !is_empty(&cell.value)).collect(), key);
     }
+    // A question may have the id `flowId` or `identities`; its answer is in `answers` then.
+    let has_answers = map.get("answers").is_some_and(Value::is_object);
     let mut cells = Cells::new();
     for (name, value) in map {
         match (name.as_str(), value) {
@@ -231,10 +260,14 @@ fn columns_of(mut map: Map<String, Value>) -> Cells {
                 }
                 spread(&mut cells, "context", context);
             }
+            ("flowId", _) if has_answers => {}
+            ("identities", value) if has_answers => {
+                put(&mut cells, "identities.other".to_owned(), value);
+            }
             (_, value) => put(&mut cells, name, value),
         }
     }
-    cells
+    (cells, None)
 }
 
 fn spread(cells: &mut Cells, prefix: &str, values: Map<String, Value>) {

@@ -12,6 +12,7 @@ use super::rows::{Cell, text_of};
 use crate::fields::scalar;
 
 const OTHER: &str = "other:";
+const OTHER_LABEL: &str = "Other: ";
 const TRUE: [&str; 6] = ["true", "yes", "1", "on", "accepted", "x"];
 const FALSE: [&str; 6] = ["false", "no", "0", "off", "declined", "none"];
 
@@ -52,18 +53,9 @@ pub(super) fn answer(
             one().map(|text| json!(option(&options.options, options.allow_other, &text)))
         }
         Input::SomeOf { options, .. } => {
-            let is_option = |text: &str| find(&options.options, text).is_some();
-            let chosen = all().into_iter().flat_map(|text| by_commas(&text, &is_option));
-            let ids: Vec<String> =
-                chosen.map(|text| option(&options.options, options.allow_other, &text)).collect();
-            (!ids.is_empty()).then(|| json!(ids))
+            chosen(&options.options, options.allow_other, all(), cell.value.is_array())
         }
-        Input::Order { options, .. } => {
-            let is_option = |text: &str| find(options, text).is_some();
-            let chosen = all().into_iter().flat_map(|text| by_commas(&text, &is_option));
-            let ids: Vec<String> = chosen.map(|text| option(options, false, &text)).collect();
-            (!ids.is_empty()).then(|| json!(ids))
-        }
+        Input::Order { options, .. } => chosen(options, false, all(), cell.value.is_array()),
         Input::Grid { rows, columns } => {
             let cells: Vec<String> =
                 all().iter().map(|text| grid_cell(rows, columns, text)).collect();
@@ -122,15 +114,46 @@ fn find<'c>(options: &'c [Choice], text: &str) -> Option<&'c str> {
     by_id.or_else(by_label).or_else(with_id).map(|option| option.id.as_str())
 }
 
+/// The options that texts name. Commas separate them, but not in a list of JSON and not in the
+/// respondent's own text.
+fn chosen(
+    options: &[Choice],
+    allow_other: bool,
+    texts: Vec<String>,
+    is_json: bool,
+) -> Option<Value> {
+    let is_option = |text: &str| find(options, text).is_some();
+    let is_own = |text: &str| allow_other && own_text(options, text).is_some();
+    let split = |text: String| match is_json || is_own(&text) {
+        true => vec![text],
+        false => by_commas(&text, &is_option),
+    };
+    let texts = texts.into_iter().flat_map(split);
+    let ids: Vec<String> = texts.map(|text| option(options, allow_other, &text)).collect();
+    (!ids.is_empty()).then(|| json!(ids))
+}
+
 fn option(options: &[Choice], allow_other: bool, text: &str) -> String {
+    // First, because a free text may end like an option in our exports: `other:see [api]`.
+    if let Some(own) = own_text(options, text).filter(|_| allow_other) {
+        return format!("{OTHER}{own}");
+    }
     if let Some(id) = find(options, text) {
         return id.to_owned();
     }
-    if !allow_other || text.starts_with(OTHER) {
+    if !allow_other {
         return text.to_owned();
     }
     let own = text.strip_prefix("Other:").map_or(text, str::trim_start);
     format!("{OTHER}{own}")
+}
+
+/// The respondent's own text, as our exports write it by id or by label. A label of an option may
+/// start like that.
+fn own_text<'t>(options: &[Choice], text: &'t str) -> Option<&'t str> {
+    let is_label = || options.iter().any(|option| option.label.trim() == text);
+    let labelled = || text.strip_prefix(OTHER_LABEL).filter(|_| !is_label());
+    text.strip_prefix(OTHER).or_else(labelled)
 }
 
 /// Several options in one text, separated by commas. A label may contain commas itself.

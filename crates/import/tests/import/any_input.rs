@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sluice_flow::definition;
-use sluice_import::responses::{FileKind, Goal, Mapping, Plan, Rows};
+use sluice_import::responses::{FileKind, ImportTarget, Mapping, Plan, Rows};
 use sluice_import::{FORMATS, import};
 
 /// Words that the formats look for, so that generated files reach their code.
@@ -86,6 +86,9 @@ const WORDS: &[&str] = &[
     "b",
     "max_length",
     "charLimit",
+    "reasons",
+    "values",
+    "key",
 ];
 
 fn json_value() -> impl Strategy<Value = Value> {
@@ -175,16 +178,16 @@ fn check_rows(bytes: &[u8]) -> Result<(), TestCaseError> {
         {"id": "is", "type": "consent", "prompt": "Agree"},
     ]}))
     .unwrap();
-    let goal = Goal { definition: &definition, flow_id: "fl", flow_version_id: "fv" };
+    let goal = ImportTarget { definition: &definition, flow_id: "fl", flow_version_id: "fv" };
     for kind in [FileKind::Csv, FileKind::Jsonl] {
         let Ok(rows) = Rows::new(kind, bytes, b',') else { continue };
         let header = rows.names().to_vec();
-        let rows: Vec<_> = rows.filter_map(Result::ok).collect();
+        let mut rows: Vec<_> = rows.filter_map(Result::ok).collect();
         let named = rows.iter().flat_map(|row| row.cells.keys().cloned());
         let names: Vec<String> = header.into_iter().chain(named).collect();
         let mut plan = Plan::new(goal, &names, Mapping::default(), false);
         let mut keys = std::collections::HashSet::new();
-        for row in &rows {
+        for row in &mut rows {
             if let Ok(submission) = plan.submission(row, "4") {
                 let key = submission["idempotencyKey"].as_str().unwrap().to_owned();
                 let of_id = submission["metadata"]["tags"].get("import.id").is_some();

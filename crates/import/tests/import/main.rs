@@ -7,4 +7,6 @@
 #![expect(clippy::disallowed_methods, reason = "tests read their samples")]
 
 mod any_input;
+mod conditions;
 mod golden;
+mod responses;

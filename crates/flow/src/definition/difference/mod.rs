@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Definition, RespondentAnalytics};
-use crate::logic::words::quoted;
+use crate::logic::words::{counted, quoted};
 use crate::question::Question;
 
 /// The kind of a change.
@@ -75,7 +75,12 @@ pub fn difference(before: &Definition, after: &Definition) -> Vec<Change> {
                 Some(above) => format!("now comes after {}", quoted(&above.prompt)),
                 None => "now comes first".to_owned(),
             };
-            changes.of(now, ChangeKind::Moved, format!("{} {place}", quoted(&now.prompt)), None);
+            changes.add_for(
+                now,
+                ChangeKind::Moved,
+                format!("{} {place}", quoted(&now.prompt)),
+                None,
+            );
         }
     }
     let kept: BTreeSet<usize> = pairs.iter().filter_map(|(was, _)| *was).collect();
@@ -113,7 +118,7 @@ fn paired<'d>(before: &'d Definition, after: &'d Definition) -> Vec<(Option<usiz
 struct Changes(Vec<Change>);
 
 impl Changes {
-    fn of(
+    fn add_for(
         &mut self,
         question: &Question,
         kind: ChangeKind,
@@ -129,7 +134,7 @@ impl Changes {
 
     fn added(&mut self, now: &Question) {
         let text = format!("New: {} ({})", quoted(&now.prompt), now.question_type.label());
-        self.of(now, ChangeKind::Added, text, None);
+        self.add_for(now, ChangeKind::Added, text, None);
     }
 
     fn removed(&mut self, was: &Question) {
@@ -138,7 +143,7 @@ impl Changes {
             .question_type
             .is_answerable()
             .then_some("Its answers stay in the results, up to the last version that asked it.");
-        self.of(was, ChangeKind::Removed, text, breaks);
+        self.add_for(was, ChangeKind::Removed, text, breaks);
     }
 
     fn of_flow(&mut self, before: &Definition, after: &Definition) {
@@ -197,23 +202,25 @@ impl Changes {
         for (tag, now) in &after.translations {
             let now = texts_of(now);
             let Some(was) = before.translations.get(tag).map(texts_of) else {
-                self.plain(kind, format!("New language {tag}: {}", counted(now.len())));
+                self.plain(
+                    kind,
+                    format!("New language {tag}: {}", counted(now.len() as u64, "text")),
+                );
                 continue;
             };
             let changed = now.iter().filter(|(path, text)| was.get(*path) != Some(text)).count();
             let gone = was.keys().filter(|path| !now.contains_key(*path)).count();
             if changed > 0 {
-                self.plain(kind, format!("{tag}: {} new or changed", counted(changed)));
+                self.plain(
+                    kind,
+                    format!("{tag}: {} new or changed", counted(changed as u64, "text")),
+                );
             }
             if gone > 0 {
-                self.plain(kind, format!("{tag}: {} removed", counted(gone)));
+                self.plain(kind, format!("{tag}: {} removed", counted(gone as u64, "text")));
             }
         }
     }
-}
-
-fn counted(texts: usize) -> String {
-    if texts == 1 { "1 text".to_owned() } else { format!("{texts} texts") }
 }
 
 /// The texts of a translation by their path.

@@ -24,33 +24,35 @@ pub(super) fn compare(
     let name = quoted(&now.prompt);
     if was.id != now.id {
         let text = format!("{name} has a new ID: {} instead of {}", now.id, was.id);
-        changes.of(now, ChangeKind::Renamed, text, Some(NEW_ID));
+        changes.add_for(now, ChangeKind::Renamed, text, Some(NEW_ID));
     }
     if was.prompt != now.prompt {
         let text = format!("{} now reads {name}", quoted(&was.prompt));
-        changes.of(now, ChangeKind::Reworded, text, None);
+        changes.add_for(now, ChangeKind::Reworded, text, None);
     }
     match (&was.help, &now.help) {
         (was, now) if was == now => {}
-        (_, None) => changes.of(now, ChangeKind::Reworded, format!("{name}: help removed"), None),
+        (_, None) => {
+            changes.add_for(now, ChangeKind::Reworded, format!("{name}: help removed"), None)
+        }
         (_, Some(help)) => {
             let text = format!("{name}: help now reads {}", quoted(help));
-            changes.of(now, ChangeKind::Reworded, text, None);
+            changes.add_for(now, ChangeKind::Reworded, text, None);
         }
     }
     if let Some(change) = image_change(was.image.as_ref(), now.image.as_ref()) {
-        changes.of(now, ChangeKind::Reworded, format!("{name}: {change}"), None);
+        changes.add_for(now, ChangeKind::Reworded, format!("{name}: {change}"), None);
     }
     if was.required != now.required {
         let word = if now.required { "must now be answered" } else { "is now optional" };
-        changes.of(now, ChangeKind::Required, format!("{name} {word}"), None);
+        changes.add_for(now, ChangeKind::Required, format!("{name} {word}"), None);
     }
     let (old, new) = (&was.question_type, &now.question_type);
     if old.name() == new.name() {
         compare_own(changes, was, now);
     } else {
         let text = format!("{name} is now {}; it was {}", new.label(), old.label());
-        changes.of(now, ChangeKind::Retyped, text, Some(NEW_TYPE));
+        changes.add_for(now, ChangeKind::Retyped, text, Some(NEW_TYPE));
     }
     compare_logic(changes, (before, was), (after, now));
     compare_jumps(changes, (before, was), (after, now));
@@ -85,7 +87,7 @@ fn compare_jumps(
         [] => format!("{name} no longer jumps"),
         jumps => format!("After {name}: {}", jumps.join("; ")),
     };
-    changes.of(now, ChangeKind::Logic, text, None);
+    changes.add_for(now, ChangeKind::Logic, text, None);
 }
 
 fn jumps_in_words(definition: &Definition, question: &Question) -> Vec<String> {
@@ -116,7 +118,7 @@ fn compare_logic(
         }
         _ => format!("{name} is now always shown"),
     };
-    changes.of(now, ChangeKind::Logic, text, None);
+    changes.add_for(now, ChangeKind::Logic, text, None);
 }
 
 /// The fields of the type itself: lists of choices item by item, and any other field as a whole.
@@ -148,7 +150,7 @@ fn compare_own(changes: &mut Changes, was: &Question, now: &Question) {
                 "score" => Some(OTHER_SCORE),
                 _ => is_scale.then_some(OTHER_SCALE),
             };
-            changes.of(now, ChangeKind::Rule, text, breaks);
+            changes.add_for(now, ChangeKind::Rule, text, breaks);
         }
     }
 }
@@ -182,20 +184,20 @@ fn compare_choices(
             Some(id) => {
                 let text =
                     format!("{name}: {what} {label} has a new ID: {} instead of {id}", choice.id);
-                changes.of(now, kind, text, Some(NEW_CHOICE_ID));
+                changes.add_for(now, kind, text, Some(NEW_CHOICE_ID));
             }
-            None => changes.of(now, kind, format!("{name}: new {what} {label}"), scale),
+            None => changes.add_for(now, kind, format!("{name}: new {what} {label}"), scale),
         }
     }
     for choice in gone.iter().filter(|choice| renamed(choice, &come).is_none()) {
         let text = format!("{name}: {what} {} was removed", quoted(&choice.label));
-        changes.of(now, kind, text, scale.or(Some(CHOICE_GONE)));
+        changes.add_for(now, kind, text, scale.or(Some(CHOICE_GONE)));
     }
     for choice in new {
         let was = old.iter().find(|was| was.id == choice.id && was.label != choice.label);
         if let Some(was) = was {
             let (was, is) = (quoted(&was.label), quoted(&choice.label));
-            changes.of(now, kind, format!("{name}: {what} {was} now reads {is}"), None);
+            changes.add_for(now, kind, format!("{name}: {what} {was} now reads {is}"), None);
         }
     }
     for choice in new {
@@ -206,14 +208,14 @@ fn compare_choices(
                 .score
                 .map_or("no longer scored".to_owned(), |score| format!("now scored {score}"));
             let text = format!("{name}: {what} {label} is {score}");
-            changes.of(now, kind, text, Some(OTHER_SCORE));
+            changes.add_for(now, kind, text, Some(OTHER_SCORE));
         }
         if was.fixed != choice.fixed {
             let place = if choice.fixed { "now keeps" } else { "no longer keeps" };
-            changes.of(now, kind, format!("{name}: {what} {label} {place} its place"), None);
+            changes.add_for(now, kind, format!("{name}: {what} {label} {place} its place"), None);
         }
         if let Some(change) = image_change(was.image.as_ref(), choice.image.as_ref()) {
-            changes.of(now, kind, format!("{name}: {what} {label}: {change}"), None);
+            changes.add_for(now, kind, format!("{name}: {what} {label}: {change}"), None);
         }
     }
     let common = |one: &[Choice], other: &[Choice]| -> Vec<String> {
@@ -221,7 +223,7 @@ fn compare_choices(
         both.map(|choice| choice.id.clone()).collect()
     };
     if common(old, new) != common(new, old) {
-        changes.of(now, kind, format!("{name}: {field} reordered"), None);
+        changes.add_for(now, kind, format!("{name}: {field} reordered"), None);
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::question::field::Field;
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one};
@@ -36,8 +36,8 @@ impl Rules for Consent {
         Input::Tick { value: ACCEPTED }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Words(WORDS)
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Words(WORDS)
     }
 
     fn comparable(&self) -> Comparable<'_> {

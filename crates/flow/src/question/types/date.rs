@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::question::field::{Field, FieldKind};
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::date::is_date;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
@@ -54,8 +54,8 @@ impl Rules for Date {
         Input::Date { min: self.min.as_deref(), max: self.max.as_deref() }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Date
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Date
     }
 
     fn comparable(&self) -> Comparable<'_> {

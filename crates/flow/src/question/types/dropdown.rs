@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::question::field::Field;
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
@@ -39,8 +39,8 @@ impl Rules for Dropdown {
         Input::OneOf { options: &self.choice, dropdown: true }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Options { options: &self.choice.options, several: false }
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Options { options: &self.choice.options, several: false }
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::question::field::Field;
 use crate::question::input::{Format, Input};
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::reader::ObjectReader;
 use crate::email::{EMAIL_BYTES_MAX, is_email};
 use crate::issue::Code;
@@ -40,8 +40,8 @@ impl Rules for Email {
         Input::Line { format: Format::Email, length: self.length }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Presence
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Presence
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::question::field::Field;
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::LONG_TEXT_CHARS_DEFAULT;
 use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
@@ -44,8 +44,8 @@ impl Rules for LongText {
         Input::Paragraph { length: Length { max_length: Some(self.chars_max()), ..self.length } }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Presence
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Presence
     }
 
     fn comparable(&self) -> Comparable<'_> {

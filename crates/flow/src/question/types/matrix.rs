@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::question::field::{Field, FieldKind};
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::{MATRIX_ROWS_MAX, OPTIONS_MAX};
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
@@ -65,8 +65,8 @@ impl Rules for Matrix {
         Input::Grid { rows: &self.rows, columns: &self.columns }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Matrix { rows: &self.rows, columns: &self.columns }
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Matrix { rows: &self.rows, columns: &self.columns }
     }
 
     fn comparable(&self) -> Comparable<'_> {

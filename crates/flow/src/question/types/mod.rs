@@ -24,7 +24,8 @@ mod yes_no;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::counts::counted::Counted;
+pub use self::nps::NpsGroup;
+use crate::counts::count_method::CountMethod;
 use crate::definition::reader::{Faults, ObjectReader};
 use crate::question::answer::Problems;
 use crate::question::field::{self, Field, FieldKind};
@@ -98,8 +99,8 @@ macro_rules! types {
             }
 
             /// How its answers are counted.
-            pub fn counted(&self) -> Counted<'_> {
-                match self { $(Self::$variant(rules) => rules.counted(),)* }
+            pub fn count_method(&self) -> CountMethod<'_> {
+                match self { $(Self::$variant(rules) => rules.count_method(),)* }
             }
 
             pub(crate) fn comparable(&self) -> Comparable<'_> {
@@ -152,6 +153,11 @@ impl QuestionType {
         let (nothing, faults) = (Value::Object(Map::new()), Faults::default());
         let mut reader = ObjectReader::open(&nothing, String::new(), &faults)?;
         Self::read(name, &mut reader)
+    }
+
+    /// The author-facing name of the type with this name.
+    pub fn label_of(name: &str) -> Option<&'static str> {
+        Self::OFFERED.iter().find(|(own, ..)| *own == name).map(|(_, label, _)| *label)
     }
 
     /// Whether an answer can add to the score.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::question::field::{Field, FieldKind};
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
@@ -72,8 +72,8 @@ impl Rules for MultipleChoice {
         Input::SomeOf { options: &self.choice, min: self.min_selected, max: self.max_selected }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Options { options: &self.choice.options, several: true }
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Options { options: &self.choice.options, several: true }
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -1,6 +1,6 @@
 //! `nps`: how likely the respondent is to recommend, from 0 to 10.
 
-use std::ops::Not;
+use std::ops::{Not, RangeInclusive};
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::question::field::Field;
 use crate::question::input::{Input, Marks};
 
 use super::rating::{SCORE, end_fields, end_labels, judge_mark, read_score, write_score};
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::LABEL_CHARS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
@@ -26,6 +26,34 @@ pub struct Nps {
     /// Whether an answer adds its value to the score.
     #[serde(skip_serializing_if = "Not::not", serialize_with = "write_score")]
     pub score: bool,
+}
+
+/// The groups of respondents that a net promoter score is computed from, by their answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NpsGroup {
+    Detractors,
+    Passives,
+    Promoters,
+}
+
+impl NpsGroup {
+    /// From the lowest answers to the highest.
+    pub const ALL: [Self; 3] = [Self::Detractors, Self::Passives, Self::Promoters];
+
+    /// The answers of this group.
+    pub fn points(self) -> RangeInclusive<u32> {
+        match self {
+            Self::Detractors => 0..=6,
+            Self::Passives => 7..=8,
+            Self::Promoters => 9..=10,
+        }
+    }
+
+    /// The group of those who give this answer.
+    pub fn from_point(point: u32) -> Self {
+        let reaches = |group: &Self| point <= *group.points().end();
+        Self::ALL.into_iter().find(reaches).unwrap_or(Self::Promoters)
+    }
 }
 
 impl Rules for Nps {
@@ -56,8 +84,8 @@ impl Rules for Nps {
         }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Nps
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Nps
     }
 
     fn comparable(&self) -> Comparable<'_> {
@@ -75,5 +103,18 @@ impl Rules for Nps {
     fn fields() -> Vec<Field> {
         let [low, high] = end_fields();
         vec![low, high, SCORE]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_is_in_one_group() {
+        for point in 0..=10 {
+            let groups = NpsGroup::ALL.into_iter().filter(|it| it.points().contains(&point));
+            assert_eq!(groups.collect::<Vec<_>>(), [NpsGroup::from_point(point)], "{point}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::question::field::{Field, FieldKind};
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::NUMBER_BOUND_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
@@ -62,8 +62,8 @@ impl Rules for Number {
         Input::Number { min: self.min.as_ref(), max: self.max.as_ref(), integer: self.integer }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Number
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Number
     }
 
     fn comparable(&self) -> Comparable<'_> {

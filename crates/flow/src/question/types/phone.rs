@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::question::field::Field;
 use crate::question::input::{Format, Input};
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::{Problems, one};
@@ -47,8 +47,8 @@ impl Rules for Phone {
         Input::Line { format: Format::Phone, length: self.length }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Presence
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Presence
     }
 
     fn comparable(&self) -> Comparable<'_> {

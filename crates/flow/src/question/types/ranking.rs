@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::question::field::{Field, FieldKind};
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
@@ -51,8 +51,8 @@ impl Rules for Ranking {
         Input::Order { options: &self.options, order: self.option_order }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Ranking(&self.options)
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Ranking(&self.options)
     }
 
     fn comparable(&self) -> Comparable<'_> {

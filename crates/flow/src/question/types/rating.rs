@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::question::field::{Field, FieldKind};
 use crate::question::input::{Input, Marks};
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::LABEL_CHARS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
@@ -67,8 +67,8 @@ impl Rules for Rating {
         }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Scale { max: self.max }
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Scale { max: self.max }
     }
 
     fn comparable(&self) -> Comparable<'_> {

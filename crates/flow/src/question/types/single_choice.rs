@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::question::field::Field;
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::OPTIONS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::question::answer::{Problems, one};
@@ -38,8 +38,8 @@ impl Rules for SingleChoice {
         Input::OneOf { options: &self.choice, dropdown: false }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Options { options: &self.choice.options, several: false }
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Options { options: &self.choice.options, several: false }
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::question::field::Field;
 use crate::question::input::Input;
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
 use crate::question::answer::Problems;
@@ -32,8 +32,8 @@ impl Rules for Statement {
         Input::Nothing
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Never
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Never
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::question::field::Field;
 use crate::question::input::{Format, Input};
 
-use crate::counts::counted::Counted;
+use crate::counts::count_method::CountMethod;
 use crate::definition::limits::URL_CHARS_MAX;
 use crate::definition::reader::ObjectReader;
 use crate::issue::Code;
@@ -44,8 +44,8 @@ impl Rules for Url {
         Input::Line { format: Format::Url, length: self.length }
     }
 
-    fn counted(&self) -> Counted<'_> {
-        Counted::Presence
+    fn count_method(&self) -> CountMethod<'_> {
+        CountMethod::Presence
     }
 
     fn comparable(&self) -> Comparable<'_> {

@@ -10,7 +10,9 @@ use serde_json::Value;
 use self::texts::{text, with_default};
 use super::looks::{any, read_json};
 use crate::condition::{Cond, Test};
-use crate::draft::{Choice, Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind, Options, Scale};
+use crate::draft::{
+    Choice, Draft, Ending, ITEMS_MAX, Item, Jump, JumpTarget, Kind, Options, Scale,
+};
 use crate::draft::{Section, Welcome};
 use crate::fields::{Fields, scalar};
 use crate::report::{EntryId, quoted};
@@ -394,8 +396,8 @@ fn logic(draft: &mut Draft, owner: &Fields<'_>, place: &str, at: Option<usize>) 
 
 fn jump(draft: &mut Draft, at: Option<usize>, entry: EntryId, when: Option<Cond>, target: &str) {
     let to = match target {
-        "end" => Goal::End,
-        target => Goal::Named(target.to_owned()),
+        "end" => JumpTarget::End,
+        target => JumpTarget::Named(target.to_owned()),
     };
     match at.and_then(|at| draft.items.get_mut(at)) {
         Some(item) => item.jumps.push(Jump { entry, when, to }),

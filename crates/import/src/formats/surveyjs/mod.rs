@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::looks::{any, is_text, read_json};
 use crate::condition::Cond;
-use crate::draft::{Draft, Ending, Goal, ITEMS_MAX, Item, Jump, Kind};
+use crate::draft::{Draft, Ending, ITEMS_MAX, Item, Jump, JumpTarget, Kind};
 use crate::draft::{Section, Welcome};
 use crate::expression::condition;
 use crate::fields::{Fields, scalar};
@@ -341,8 +341,8 @@ impl Reader {
         let element = format!("trigger {} ({kind})", quoted(&expression));
         let entry = self.draft.report.add(place, element);
         let to = match kind.trim_end_matches("trigger") {
-            "complete" => Goal::End,
-            "skip" => Goal::Named(trigger.text("gotoName").unwrap_or_default()),
+            "complete" => JumpTarget::End,
+            "skip" => JumpTarget::Named(trigger.text("gotoName").unwrap_or_default()),
             _ => return self.draft.report.lost(entry, "Sluice does not set answers"),
         };
         let when = condition(&expression);

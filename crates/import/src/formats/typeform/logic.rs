@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::condition::{Cond, Test};
-use crate::draft::{Draft, Goal, ITEMS_MAX, Jump};
+use crate::draft::{Draft, ITEMS_MAX, Jump, JumpTarget};
 use crate::fields::{Fields, scalar};
 use crate::report::{EntryId, quoted};
 
@@ -43,7 +43,7 @@ fn rule(
     let section = draft.sections.iter().position(|section| section.key == source);
     let last = section.and_then(|it| draft.items.iter().rposition(|item| item.section == Some(it)));
     let at = last.unwrap_or(at);
-    draft.items[at].jumps.push(Jump { entry, when, to: Goal::Named(to) });
+    draft.items[at].jumps.push(Jump { entry, when, to: JumpTarget::Named(to) });
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use crate::text_map::Texts;
 
 /// How the answers to a question are counted: the keys that an answer is counted under.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Counted<'q> {
+pub enum CountMethod<'q> {
     /// The question takes no answer.
     Never,
     /// Only whether there is an answer.
@@ -36,7 +36,7 @@ pub enum Counted<'q> {
 const MONTHS_FROM: u32 = 1900;
 const MONTHS_UNTIL: u32 = 2100;
 
-impl Counted<'_> {
+impl CountMethod<'_> {
     pub(super) fn has_sum(&self) -> bool {
         matches!(self, Self::Number)
     }
