@@ -78,7 +78,7 @@ fn median(mut rates: Vec<(f64, f64)>) -> (f64, f64) {
 
 /// Whose responses share a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Lane {
+enum WriteLane {
     All,
     Server(u32),
     App(AppId),
@@ -110,9 +110,9 @@ impl<'s> Load<'s> {
     /// The responses per second, and per write.
     async fn run(&mut self, duration: Duration) -> (f64, f64) {
         let lanes = self.store.lanes();
-        let (ended, mut writes) = mpsc::unbounded_channel::<(Lane, usize)>();
-        let mut waiting: BTreeMap<Lane, Vec<NewResponse>> = BTreeMap::new();
-        let mut turns: VecDeque<Lane> = VecDeque::new();
+        let (ended, mut writes) = mpsc::unbounded_channel::<(WriteLane, usize)>();
+        let mut waiting: BTreeMap<WriteLane, Vec<NewResponse>> = BTreeMap::new();
+        let mut turns: VecDeque<WriteLane> = VecDeque::new();
         let (mut in_progress, mut stored, mut count) = (Vec::new(), 0, 0);
         let (started, mut arrive) = (Instant::now(), CLIENTS as usize);
         loop {
@@ -120,9 +120,9 @@ impl<'s> Load<'s> {
                 let response = self.response();
                 let app = response.row.app_id;
                 let lane = match self.store.server_of(app) {
-                    _ if !lanes.by_app => Lane::All,
-                    Some(server) => Lane::Server(server),
-                    None => Lane::App(app),
+                    _ if !lanes.by_app => WriteLane::All,
+                    Some(server) => WriteLane::Server(server),
+                    None => WriteLane::App(app),
                 };
                 let line = waiting.entry(lane).or_default();
                 if line.is_empty() {
@@ -151,17 +151,17 @@ impl<'s> Load<'s> {
 
     fn write(
         &self,
-        lane: Lane,
+        lane: WriteLane,
         mut responses: Vec<NewResponse>,
-        ended: &mpsc::UnboundedSender<(Lane, usize)>,
+        ended: &mpsc::UnboundedSender<(WriteLane, usize)>,
     ) {
         let at = now();
         for (number, response) in (0..).zip(&mut responses) {
             response.row.response_id = ResponseId::from_uuid(v7(at, number, unique()));
         }
         let if_busy = match lane {
-            Lane::App(_) => IfBusy::Wait,
-            Lane::All | Lane::Server(_) => IfBusy::Skip,
+            WriteLane::App(_) => IfBusy::Wait,
+            WriteLane::All | WriteLane::Server(_) => IfBusy::Skip,
         };
         let ended = ended.clone();
         let then = Box::new(move |outcomes: Result<Vec<Outcome>, _>| {
@@ -196,7 +196,7 @@ impl<'s> Load<'s> {
             score: None,
             digest: [1; 16],
         };
-        let contribution = Contribution::of_stored(None, ANSWERS, Some(TAGS), row.admission);
+        let contribution = Contribution::from_stored(None, ANSWERS, Some(TAGS), row.admission);
         NewResponse {
             row,
             idempotency_key: self.with_keys.then(|| mixed(u128::from(unique())).to_be_bytes()),

@@ -64,7 +64,7 @@ impl SetClosing {
         let limits: HashMap<_, _> = self.limits.iter().map(|(id, limits)| (*id, limits)).collect();
         for (version, answers) in rest {
             if let Some(limits) = limits.get(&version) {
-                counts.add(&limits.of_stored(&answers));
+                counts.add(&limits.for_stored_answers(&answers));
             }
         }
         counts

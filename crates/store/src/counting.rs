@@ -122,7 +122,7 @@ pub(crate) struct DailyCountsKey {
 }
 
 impl DailyCountsKey {
-    pub(crate) fn of(row: &ResponseRow) -> Self {
+    pub(crate) fn from_row(row: &ResponseRow) -> Self {
         Self {
             app_id: row.app_id,
             flow_id: row.flow_id,
@@ -152,7 +152,7 @@ pub(crate) fn deltas_of<'r>(stored: impl Iterator<Item = &'r NewResponse>) -> Ve
 }
 
 pub(crate) fn add(deltas: &mut Vec<NewDelta>, row: &ResponseRow, contribution: &Contribution) {
-    let key = DailyCountsKey::of(row);
+    let key = DailyCountsKey::from_row(row);
     let at = deltas.iter().rposition(|it| it.key == key).unwrap_or_else(|| {
         let delta_id = row.response_id.uuid();
         deltas.push(NewDelta { key, delta_id, responses: 0, delta: Delta::default() });
@@ -176,7 +176,7 @@ pub(crate) fn definition_of(json: &str) -> Option<Definition> {
 /// What a stored response adds.
 pub(crate) fn contribution_of(definitions: &Definitions, row: &ResponseRow) -> Contribution {
     let definition = definitions.get(&row.flow_version_id).and_then(Option::as_ref);
-    Contribution::of_stored(definition, &row.answers, row.tags.as_deref(), row.admission)
+    Contribution::from_stored(definition, &row.answers, row.tags.as_deref(), row.admission)
 }
 
 /// Subtracts a counted response; if it stays with less content, only the difference.
@@ -191,7 +191,7 @@ pub(crate) fn take_away(
     if after.as_ref() == Some(&before) {
         return;
     }
-    let (responses, delta) = removed.entry(DailyCountsKey::of(row)).or_default();
+    let (responses, delta) = removed.entry(DailyCountsKey::from_row(row)).or_default();
     // Add first, so that a value that stays does not drop to zero in between.
     if let Some(after) = &after {
         delta.add(after);
@@ -264,7 +264,7 @@ impl Recount {
                     continue;
                 }
             }
-            self.daily.entry(*key).or_default().put(&Gathered::of(delta.as_bytes())?);
+            self.daily.entry(*key).or_default().put(&Gathered::from_delta(delta.as_bytes())?);
         }
         Ok(())
     }
@@ -287,7 +287,7 @@ impl From<Damaged> for StoreError {
 
 /// A row of a read of counts, in reading order.
 #[derive(Debug)]
-pub(crate) enum Counted<'r> {
+pub(crate) enum CountsRow<'r> {
     /// A part of daily counts.
     Part {
         version: FlowVersionId,
@@ -319,18 +319,18 @@ impl Reading {
         Self { segment, daily: BTreeMap::new(), scan: None }
     }
 
-    pub(crate) fn take(&mut self, row: Counted<'_>) -> Result<(), DamagedDay> {
+    pub(crate) fn take(&mut self, row: CountsRow<'_>) -> Result<(), DamagedDay> {
         match row {
-            Counted::Part { version, day, segment, body } => self
+            CountsRow::Part { version, day, segment, body } => self
                 .counts_of(version, day)
                 .load(segment, body)
                 .map_err(|why| DamagedDay { day, why }),
-            Counted::Delta { version, day, body } => {
-                let gathered = Gathered::of(body).map_err(|why| DamagedDay { day, why })?;
+            CountsRow::Delta { version, day, body } => {
+                let gathered = Gathered::from_delta(body).map_err(|why| DamagedDay { day, why })?;
                 self.counts_of(version, day).put(&gathered);
                 Ok(())
             }
-            Counted::Scan { passed } => {
+            CountsRow::Scan { passed } => {
                 let passed = (!passed.is_nil()).then(|| ResponseId::from_uuid(passed));
                 self.scan = Some(CountScan { passed });
                 Ok(())

@@ -2,7 +2,7 @@
 //!
 //! An endpoint has a cursor into the log of its app: what precedes it was sent, or waits in
 //! `deliveries` for its next attempt. So an event that was not sent yet costs nothing, however many
-//! there are. Whoever works on an endpoint holds its lease, which is not part of the row.
+//! there are. The worker of an endpoint holds its lease, which is not part of the row.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::event::payload::{completed_id, created_id};
@@ -162,14 +162,14 @@ pub struct Claim {
     /// When the lease ends, unless it is renewed.
     pub until: Timestamp,
     pub limit: usize,
-    pub lane: Lane,
+    pub lane: EndpointLane,
     /// Endpoints that the worker knows as slow.
     pub slow: Vec<EndpointId>,
 }
 
 /// Which endpoints a worker takes: those that wait for slow receivers take no places of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
+pub enum EndpointLane {
     /// Not known as slow.
     Prompt,
     /// Known as slow.

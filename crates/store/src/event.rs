@@ -11,7 +11,7 @@ use sluice_flow::id::{AppId, EventId, FlowId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-use crate::{Answers, Order, ResponseRow};
+use crate::{ErasedAnswers, Order, ResponseRow};
 
 /// The type of an event that announces a response again, which was stored behind the horizon.
 pub const LATE: &str = "response.created";
@@ -57,13 +57,10 @@ impl EventRow {
     pub(crate) fn erased(
         app_id: AppId,
         respondent: RespondentId,
-        answers: Answers,
+        answers: ErasedAnswers,
         event_id: EventId,
     ) -> Self {
-        let answers = match answers {
-            Answers::Keep => "keep",
-            Answers::Delete => "delete",
-        };
+        let answers = answers.as_str();
         let body = format!(
             r#"{{"appId":"{app_id}","respondentId":"{respondent}","answers":"{answers}"}}"#
         );
@@ -197,7 +194,7 @@ impl<T> LogPart<T> {
 
 impl LogPart<ResponseRow> {
     /// Responses that were read one more than the limit of a query, or up to its limit of bytes.
-    pub(crate) fn of_responses(rows: Vec<ResponseRow>, query: &LogQuery) -> Self {
+    pub(crate) fn from_responses(rows: Vec<ResponseRow>, query: &LogQuery) -> Self {
         let bytes: usize = rows.iter().map(ResponseRow::texts_len).sum();
         let is_cut = rows.len() > query.limit || bytes >= query.bytes_max;
         let last = rows.last().map(|row| EventId::from_uuid(row.response_id.uuid()));

@@ -35,7 +35,7 @@ pub struct Invited {
 pub enum InvitationStep {
     /// Its page was opened. Recorded once, and only if the invitation is not completed.
     Open { app: AppId, assignment: AssignmentId, at: Timestamp },
-    /// Revoked, unless it is completed or revoked already.
+    /// Revoked. If it is completed or revoked already, the change is a conflict.
     Revoke { app: AppId, assignment: AssignmentId, at: Timestamp },
 }
 

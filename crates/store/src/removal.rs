@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, RespondentId, ResponseId};
-use sluice_flow::respondent::{IDENTITIES_PER_RESPONDENT_MAX, Known};
+use sluice_flow::respondent::{IDENTITIES_PER_RESPONDENT_MAX, ProfileIdentity};
 use sluice_flow::time::Timestamp;
 
 use crate::AuditRow;
@@ -21,35 +21,51 @@ pub(crate) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// What happens to the answers of an erased person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Answers {
+pub enum ErasedAnswers {
     /// They stay, without anything that links them to the person.
     Keep,
     Delete,
 }
 
+impl ErasedAnswers {
+    pub const ALL: [Self; 2] = [Self::Keep, Self::Delete];
+
+    /// The name used in requests, events and the audit log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Delete => "delete",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == name)
+    }
+}
+
 /// An erasure in progress. Stored with the profile until the profile is removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErasureMark {
-    pub answers: Answers,
+    pub answers: ErasedAnswers,
     /// The identities of the profile, to cut out of every response that is kept; empty if the
     /// answers are deleted. Lookups by identity do not use them.
-    pub identities: Vec<Known>,
+    pub identities: Vec<ProfileIdentity>,
 }
 
-/// The subject of an erasure.
+/// Who is erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Person {
+pub enum ErasureTarget {
     Respondent(RespondentId),
     /// A person without a profile, known by this identity; only their invitations are stored.
-    Invitee(Known),
+    Invitee(ProfileIdentity),
 }
 
 /// One erasure, carried out in batches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Erasure {
     pub app_id: AppId,
-    pub person: Person,
-    pub answers: Answers,
+    pub target: ErasureTarget,
+    pub answers: ErasedAnswers,
     /// Written with the first batch. Contains nothing that identifies the person.
     pub audit: AuditRow,
     /// The most identities that one batch takes, and the most responses, consents and invitations
@@ -116,10 +132,14 @@ impl ExpiryCursor {
 impl Erasure {
     /// The mark of this erasure, given the mark of earlier batches and the identities that the
     /// profile still has. Deleting wins over keeping.
-    pub(crate) fn mark(&self, begun: Option<&ErasureMark>, found: &[Known]) -> ErasureMark {
+    pub(crate) fn mark(
+        &self,
+        begun: Option<&ErasureMark>,
+        found: &[ProfileIdentity],
+    ) -> ErasureMark {
         let begun_answers = begun.map(|it| it.answers);
-        if self.answers == Answers::Delete || begun_answers == Some(Answers::Delete) {
-            return ErasureMark { answers: Answers::Delete, identities: Vec::new() };
+        if self.answers == ErasedAnswers::Delete || begun_answers == Some(ErasedAnswers::Delete) {
+            return ErasureMark { answers: ErasedAnswers::Delete, identities: Vec::new() };
         }
         let mut identities = begun.map_or_else(Vec::new, |it| it.identities.clone());
         for known in found {
@@ -127,7 +147,7 @@ impl Erasure {
                 identities.push(known.clone());
             }
         }
-        ErasureMark { answers: Answers::Keep, identities }
+        ErasureMark { answers: ErasedAnswers::Keep, identities }
     }
 
     /// How many identities a batch reads: enough for the mark and for what it removes.
@@ -226,22 +246,26 @@ mod tests {
         };
         let erasure = Erasure {
             app_id: AppId::from_uuid(Uuid::nil()),
-            person: Person::Respondent(RespondentId::from_uuid(Uuid::nil())),
-            answers: Answers::Keep,
+            target: ErasureTarget::Respondent(RespondentId::from_uuid(Uuid::nil())),
+            answers: ErasedAnswers::Keep,
             audit,
             limit: 20,
         };
-        let address =
-            |number: usize| Known::new(IdentityType::Email, &format!("{number}@mail.example"));
+        let address = |number: usize| {
+            ProfileIdentity::new(IdentityType::Email, &format!("{number}@mail.example"))
+        };
         let first = erasure.mark(None, &[0, 1].map(address));
         assert_eq!(first.identities, [0, 1].map(address));
-        let all: Vec<Known> = (1..500).map(address).collect();
+        let all: Vec<ProfileIdentity> = (1..500).map(address).collect();
         let second = erasure.mark(Some(&first), &all);
         assert_eq!(second.identities.len(), ERASURE_IDENTITIES_MAX);
         assert_eq!(second.identities[..3], [0, 1, 2].map(address));
-        let delete = Erasure { answers: Answers::Delete, ..erasure.clone() };
+        let delete = Erasure { answers: ErasedAnswers::Delete, ..erasure.clone() };
         let deleting = delete.mark(Some(&second), &all);
-        assert_eq!(deleting, ErasureMark { answers: Answers::Delete, identities: Vec::new() });
+        assert_eq!(
+            deleting,
+            ErasureMark { answers: ErasedAnswers::Delete, identities: Vec::new() }
+        );
         assert_eq!(erasure.mark(Some(&deleting), &all), deleting, "deleting wins");
     }
 }

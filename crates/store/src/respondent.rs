@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use sluice_flow::time::Timestamp;
 
 use crate::{ErasureMark, IdempotencyKey};
@@ -21,7 +21,7 @@ pub struct RespondentRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentityRow {
     pub app_id: AppId,
-    pub known: Known,
+    pub known: ProfileIdentity,
     pub respondent_id: RespondentId,
 }
 
@@ -50,7 +50,7 @@ pub struct UsedKeyRow {
 pub struct Respondent {
     pub row: RespondentRow,
     /// The userId first, then addresses in sorted order.
-    pub identities: Vec<Known>,
+    pub identities: Vec<ProfileIdentity>,
     /// When the first and the last response with consent were received; absent if no consent is
     /// left.
     pub seen: Option<(Timestamp, Timestamp)>,

@@ -2,13 +2,14 @@
 //!
 //! A new field needs one line each in [`ResponseRow`], in [`COLUMNS`] and in [`response`], and a
 //! migration for each backend. Select lists, inserts, updates and COPY are built
-//! from [`COLUMNS`]. The compiler asks in [`ResponseRow::unlinked`] whether an erasure keeps it.
+//! from [`COLUMNS`]. The compiler asks in [`ResponseRow::unlinked`] whether an erasure keeps it,
+//! and in [`ResponseRow::digest_of_content`] whether a retry must have the same.
 
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use sluice_flow::submission::{Admission, identities_with_proof, without_respondent};
 use uuid::Uuid;
 
@@ -103,7 +104,7 @@ pub(crate) fn response<C: ReadCells>(cells: &mut C) -> Result<ResponseRow, C::Er
         flow_id: cells.id(FlowId::from_uuid)?,
         flow_version_id: cells.id(FlowVersionId::from_uuid)?,
         response_id: cells.id(ResponseId::from_uuid)?,
-        admission: Admission::of_admitted(cells.flag()?),
+        admission: Admission::from_admitted(cells.flag()?),
         answers: cells.text()?,
         identities: cells.optional_text()?,
         identity_verified: cells.flag()?,
@@ -136,26 +137,42 @@ impl ResponseRow {
     /// It is computed in this crate because an erasure, which removes identities, replaces it in
     /// the same transaction.
     pub fn digest_of_content(&self) -> Digest {
-        let texts = [&self.identities, &self.tags, &self.context, &self.flow_assignment_id];
+        // Named one by one, so that the compiler asks about a new field.
+        let Self {
+            app_id,
+            flow_id: _,
+            flow_version_id,
+            response_id: _,
+            admission,
+            answers,
+            identities,
+            identity_verified: _,
+            respondent_id: _,
+            tags,
+            context,
+            flow_assignment_id,
+            score,
+            digest: _,
+        } = self;
+        let texts = [identities, tags, context, flow_assignment_id];
         let lengths = texts.iter().map(|text| text.as_ref().map_or(0, String::len)).sum::<usize>();
         // Collected first: hashing one long buffer is much faster than many short ones.
-        let mut whole = Vec::with_capacity(256 + self.answers.len() + lengths);
+        let mut whole = Vec::with_capacity(256 + answers.len() + lengths);
         let mut part = |bytes: &[u8]| {
             whole.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
             whole.extend_from_slice(bytes);
         };
-        part(self.app_id.uuid().as_bytes());
-        part(self.flow_version_id.uuid().as_bytes());
-        // The second byte is unused.
-        part(&[self.admission as u8, 0]);
-        part(self.answers.as_bytes());
+        part(app_id.uuid().as_bytes());
+        part(flow_version_id.uuid().as_bytes());
+        part(&[*admission as u8]);
+        part(answers.as_bytes());
         for text in texts {
             // Distinguishes an empty text from an absent one.
             part(&[u8::from(text.is_some())]);
             part(text.as_deref().unwrap_or_default().as_bytes());
         }
         // It follows from the answers, so that a retry has the same.
-        if let Some(score) = &self.score {
+        if let Some(score) = score {
             part(score.as_bytes());
         }
         first_half(blake3::hash(&whole))
@@ -199,7 +216,7 @@ impl ResponseRow {
     /// The same answers without anything that links them to a person. The identities of the
     /// response and of the person's profile are also cut out of its tags and context.
     #[must_use]
-    pub fn unlinked(self, profile: &[Known]) -> Self {
+    pub fn unlinked(self, profile: &[ProfileIdentity]) -> Self {
         let was_intact = self.is_intact();
         let [identities, tags, context] =
             [&self.identities, &self.tags, &self.context].map(Option::as_deref);

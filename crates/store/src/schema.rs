@@ -20,10 +20,6 @@ pub(crate) const POSTGRES: &[Migration] = &[Migration {
     sql: include_str!("postgres/migrations/V1__initial_schema.sql"),
 }];
 
-/// The first schema of 0.1.0 replaced the migrations that were never released. A database that has
-/// their history instead of ours cannot be upgraded.
-pub(crate) const UNRELEASED_HISTORY: &str = "refinery_schema_history";
-
 /// One step of the schema.
 #[derive(Debug)]
 pub(crate) struct Migration {

@@ -28,7 +28,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn read(path: &Path) -> Option<Self> {
         let file = std::fs::metadata(path).ok()?;
         let (device, inode, bytes) = (file.dev(), file.ino(), file.len());
         Some(Self { device, inode, bytes, changed: (file.mtime(), file.mtime_nsec()) })
@@ -80,7 +80,7 @@ mod tests {
             .set_modified(std::time::UNIX_EPOCH)
             .unwrap();
         let mut durable = Durable::default();
-        durable.note_sync(KIND, took, || Stamp::of(path));
+        durable.note_sync(KIND, took, || Stamp::read(path));
         durable
     }
 
@@ -88,11 +88,14 @@ mod tests {
     fn a_slow_sync_makes_a_file_durable_until_anything_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let is_known = |durable: &Durable| durable.is_known(KIND, || Stamp::of(&path));
+        let is_known = |durable: &Durable| durable.is_known(KIND, || Stamp::read(&path));
         assert!(!is_known(&Durable::default()), "nothing is known of a new file");
         assert!(is_known(&synced(&path, SLOW_SYNC)));
         assert!(!is_known(&synced(&path, SLOW_SYNC / 2)), "a fast disk");
-        assert!(!synced(&path, SLOW_SYNC).is_known(KIND + 1, || Stamp::of(&path)), "another kind");
+        assert!(
+            !synced(&path, SLOW_SYNC).is_known(KIND + 1, || Stamp::read(&path)),
+            "another kind"
+        );
 
         let mut written = synced(&path, SLOW_SYNC);
         written.reset();
@@ -120,7 +123,7 @@ mod tests {
         for (name, change) in changes {
             let durable = synced(&path, SLOW_SYNC);
             change(&path);
-            assert!(!durable.is_known(KIND, || Stamp::of(&path)), "{name}");
+            assert!(!durable.is_known(KIND, || Stamp::read(&path)), "{name}");
         }
     }
 }

@@ -2,7 +2,9 @@
 //! page, see [`gathered`], and omits a sync of the log if nothing was written since the last one.
 //!
 //! **It needs `synchronous=FULL`**, where each commit syncs the log before other connections read
-//! it. With less, they would look for pages that are still in memory.
+//! it. With less, they would look for pages that are still in memory. **It needs `cache_spill=0`**,
+//! where only a commit writes to the log. Otherwise a transaction that rolls back would leave pages
+//! in memory, which would be written after another process has written its own to their place.
 //!
 //! A checkpoint begins with a sync of the log, because with `synchronous=NORMAL` its frames might
 //! not be durable yet. With `synchronous=FULL` they are: the commit before has synced them. On a

@@ -247,7 +247,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: SQLite calls this for a log that `open` has opened.
     let log = unsafe { log(file) };
-    if log.durable.is_known(flags, || Stamp::of(&log.path)) {
+    if log.durable.is_known(flags, || Stamp::read(&log.path)) {
         return SQLITE_OK;
     }
     log.durable.reset();
@@ -257,13 +257,13 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         return written;
     }
     let sync = base!(log, xSync);
-    let before = if log.is_slow { Stamp::of(&log.path) } else { None };
+    let before = if log.is_slow { Stamp::read(&log.path) } else { None };
     let start = Instant::now();
     // SAFETY: the arguments are SQLite's.
     let synced = unsafe { sync(file, flags) };
     if synced == SQLITE_OK {
         // Another program may have written during the sync.
-        let unchanged = || Stamp::of(&log.path).filter(|after| Some(*after) == before);
+        let unchanged = || Stamp::read(&log.path).filter(|after| Some(*after) == before);
         let took = start.elapsed();
         sync_times::note(took);
         log.is_slow = took >= SLOW_SYNC;

@@ -41,6 +41,42 @@ pub(crate) fn of_table(table: &str, columns: &str) -> String {
 /// The shared readers for one backend's cells, as plain functions: a query takes a function that
 /// reads a row of any lifetime, which a generic function is not.
 macro_rules! readers {
+    ($cells:ident, $result:ident) => {
+        readers! {
+            $cells, $result:
+            admin_request -> AdminRequestRow,
+            app -> App,
+            key -> KeyRow,
+            identity_key -> IdentityKeyRow,
+            flow -> FlowRow,
+            version -> VersionRow,
+            response -> ResponseRow,
+            respondent -> RespondentRow,
+            identity -> IdentityRow,
+            consent -> ConsentRow,
+            used_key -> UsedKeyRow,
+            token -> TokenRow,
+            audit -> AuditRow,
+            invitation -> InvitationRow,
+            visit_count -> VisitCountRow,
+            closing_counts -> ClosingCountsRow,
+            user -> UserRow,
+            grant -> GrantRow,
+            saved_view -> SavedViewRow,
+            link -> LinkRow,
+            session -> SessionRow,
+            report -> ReportRow,
+            short_path -> ShortPathRow,
+            test_response -> TestResponseRow,
+            mail -> MailRow,
+            asset -> AssetRow,
+            asset_info -> AssetInfo,
+            event -> EventRow,
+            endpoint -> EndpointRow,
+            delivery -> DeliveryRow,
+            sink_position -> SinkPositionRow,
+        }
+    };
     ($cells:ident, $result:ident: $($name:ident -> $row:ty),+ $(,)?) => {
         $(
             pub(super) fn $name(cells: &mut $cells) -> $result<$row> {

@@ -6,7 +6,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use sluice_flow::time::Day;
 use uuid::Uuid;
 
@@ -118,7 +118,7 @@ pub(crate) const IDENTITY: &str = "app_id, type, value, respondent_id";
 pub(crate) fn identity<C: ReadCells>(cells: &mut C) -> Result<IdentityRow, C::Error> {
     Ok(IdentityRow {
         app_id: cells.id(AppId::from_uuid)?,
-        known: Known { of: cells.variant()?, value: cells.text()? },
+        known: ProfileIdentity { of: cells.variant()?, value: cells.text()? },
         respondent_id: cells.id(RespondentId::from_uuid)?,
     })
 }

@@ -20,7 +20,7 @@ use super::world::{
     Shop, TheStore, apply, flow_row, new_response, public_revision, published_row, response_row,
     revision, try_apply,
 };
-use crate::{Answers, CompactionCursor, CountsQuery, Outcome, RecordCursor, Write};
+use crate::{CompactionCursor, CountsQuery, ErasedAnswers, Outcome, RecordCursor, Write};
 
 /// Runs the background work until nothing is left.
 async fn compact(store: &TheStore) {
@@ -193,7 +193,9 @@ pub(super) async fn deleted_responses_are_subtracted(store: TheStore) {
 pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheStore) {
     let survey = Survey::open(&store).await;
     survey.store(&store, 0..6).await;
-    for (user, answers) in [("user-keep", Answers::Keep), ("user-delete", Answers::Delete)] {
+    for (user, answers) in
+        [("user-keep", ErasedAnswers::Keep), ("user-delete", ErasedAnswers::Delete)]
+    {
         for number in 0..5 {
             let response = survey.response_of(&store, number, user).await;
             assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
@@ -389,7 +391,8 @@ pub(super) async fn counts_are_exact_under_concurrent_scans_erasures_expiries_an
                         survey.store(&store, round * 3 + 200..round * 3 + 203).await;
                     }
                     1 => {
-                        let answers = [Answers::Keep, Answers::Delete][round as usize % 2];
+                        let answers =
+                            [ErasedAnswers::Keep, ErasedAnswers::Delete][round as usize % 2];
                         survey.erase(&store, &format!("user-{round}"), answers).await;
                         survey.expire(&store, i64::from(round) * 25 + 10, 3).await;
                     }
@@ -457,7 +460,8 @@ pub(super) async fn counts_are_exact_after_random_operations(store: TheStore) {
                 }
             }
             6 => {
-                let answers = if dice.below(2) == 0 { Answers::Keep } else { Answers::Delete };
+                let answers =
+                    if dice.below(2) == 0 { ErasedAnswers::Keep } else { ErasedAnswers::Delete };
                 survey.erase(&store, &format!("user-{}", dice.below(4)), answers).await;
             }
             7 if dice.below(6) == 0 => {

@@ -7,8 +7,8 @@ use super::world::{
     Shop, TheStore, apply, at, delivery_row, endpoint_row, public_revision, revision,
 };
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, DeliveryState, EndpointRow, EndpointWrite, Lane,
-    Progress, Redelivery, Saved, WorkerId, Write,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, DeliveryState, EndpointLane, EndpointRow,
+    EndpointWrite, Progress, Redelivery, Saved, WorkerId, Write,
 };
 
 pub(super) const ONE: WorkerId = [1; 16];
@@ -33,7 +33,7 @@ pub(super) async fn only(store: &TheStore, shop: &Shop) -> EndpointRow {
 
 pub(super) fn claim(worker: WorkerId, now: i64) -> Claim {
     let until = at(now + LEASE_MILLIS);
-    Claim { worker, now: at(now), until, limit: 10, lane: Lane::Prompt, slow: Vec::new() }
+    Claim { worker, now: at(now), until, limit: 10, lane: EndpointLane::Prompt, slow: Vec::new() }
 }
 
 pub(super) async fn claimed(store: &TheStore, worker: WorkerId, now: i64) -> Vec<EndpointId> {

@@ -11,7 +11,7 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
 
@@ -256,7 +256,11 @@ fn respondent_id(app: u32, number: u32) -> RespondentId {
 fn respondent_records(app: u32, number: u32) -> Vec<Record> {
     let (app_id, respondent_id) = (app_id(app), respondent_id(app, number));
     let identity = |of, value: &str| {
-        Record::Identity(IdentityRow { app_id, known: Known::new(of, value), respondent_id })
+        Record::Identity(IdentityRow {
+            app_id,
+            known: ProfileIdentity::new(of, value),
+            respondent_id,
+        })
     };
     let mut records =
         vec![Record::Respondent(RespondentRow { app_id, respondent_id, erasing: None })];

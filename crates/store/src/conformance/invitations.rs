@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use sluice_flow::id::{AssignmentId, ResponseId};
 use sluice_flow::invitation::{InvitationState, InvitationTimes, Invitee, day_of};
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
 
 use super::world::{Shop, TheStore, apply, at, flow_row, invitation_row, listed, revision};
 use crate::{
     At, Change, FlowRow, InvitationCounts, InvitationPosition, InvitationQuery, InvitationRow,
-    InvitationStep, Invited, NewResponse, Outcome, Page, Write,
+    InvitationStep, Invited, NewResponse, Outcome, Page, StoreError, Write,
 };
 
 pub(super) async fn an_invitation_reads_back_as_it_was_given(store: TheStore) {
@@ -169,11 +169,12 @@ pub(super) async fn a_revoked_invitation_stays_revoked_and_a_completed_one_canno
     let [one, two] = rows.map(|row| row.assignment_id);
     let response = invited(&shop, &store, 1, two).await;
     assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
-    for millis in [2, 3] {
-        for assignment in [one, two] {
-            let step = InvitationStep::Revoke { app: shop.app(), assignment, at: at(millis) };
-            apply(&store, shop.app(), vec![Write::Invitation(step)]).await;
-        }
+    for (assignment, millis, is_revoked) in [(one, 2, true), (one, 3, false), (two, 3, false)] {
+        let step = InvitationStep::Revoke { app: shop.app(), assignment, at: at(millis) };
+        let expected = revision(&store, shop.app()).await;
+        let position = At::App { app: shop.app(), expected };
+        let revoked = store.apply(position, vec![Write::Invitation(step)].into()).await;
+        assert_eq!(matches!(revoked, Err(StoreError::Conflict)), !is_revoked, "{revoked:?}");
     }
     assert_eq!(found(&store, one).await.times.revoked_at, Some(at(2)));
     assert_eq!(found(&store, two).await.times.revoked_at, None);
@@ -387,8 +388,8 @@ pub(super) async fn invitations_of_a_person_are_listed_across_flows_page_by_page
     add(&store, &other, &[of(&other.flow, "1", "ada@mail.example")]).await;
     theirs.sort_by_key(|row| row.assignment_id);
     let known = [
-        Known::new(IdentityType::UserId, "1"),
-        Known::new(IdentityType::Email, "ada@mail.example"),
+        ProfileIdentity::new(IdentityType::UserId, "1"),
+        ProfileIdentity::new(IdentityType::Email, "ada@mail.example"),
     ];
     for limit in [1, 3, 10] {
         let (mut all, mut after) = (Vec::new(), None);

@@ -10,8 +10,8 @@ use super::removal::{erasure, invitation, stored, telling, through};
 use super::respondents::{known, linked};
 use super::world::{Shop, TheStore, apply, at, delivery_row, endpoint_row, flow_row, response_row};
 use crate::{
-    Answers, Claim, DeliveryRow, EndpointRow, EndpointWrite, Erasure, Lane, LogEntry, LogQuery,
-    Person, Progress, Saved, Write,
+    Claim, DeliveryRow, EndpointLane, EndpointRow, EndpointWrite, ErasedAnswers, Erasure,
+    ErasureTarget, LogEntry, LogQuery, Progress, Saved, Write,
 };
 
 pub(super) async fn a_worker_that_lost_its_lease_writes_nothing(store: TheStore) {
@@ -72,23 +72,25 @@ pub(super) async fn slow_endpoints_take_no_places_of_others(store: TheStore) {
         let done = Progress { failing_since, failures, ..progress(row, TWO, 11) };
         assert!(save(&store, &Progress { due_at: row.due_at, ..done }).await);
     }
-    let of = async |lane: Lane, limit: usize| {
+    let of = async |lane: EndpointLane, limit: usize| {
         let claim = Claim { lane, limit, slow: vec![slow], ..claim(ONE, 20) };
         let rows = store.claim_endpoints(claim).await.unwrap();
         rows.into_iter().map(|row| row.endpoint_id).collect::<Vec<_>>()
     };
-    assert_eq!(of(Lane::Prompt, 1).await, [failing], "one that fails answers promptly");
-    assert_eq!(of(Lane::Prompt, 1).await, [prompt], "the slow one is due for longer");
-    assert_eq!(of(Lane::Prompt, 9).await, [last]);
-    assert_eq!(of(Lane::Slow, 9).await, [slow]);
-    assert_eq!(of(Lane::Slow, 9).await, []);
+    assert_eq!(of(EndpointLane::Prompt, 1).await, [failing], "one that fails answers promptly");
+    assert_eq!(of(EndpointLane::Prompt, 1).await, [prompt], "the slow one is due for longer");
+    assert_eq!(of(EndpointLane::Prompt, 9).await, [last]);
+    assert_eq!(of(EndpointLane::Slow, 9).await, [slow]);
+    assert_eq!(of(EndpointLane::Slow, 9).await, []);
 }
 
 pub(super) async fn replies_of_receivers_do_not_outlive_an_erasure(store: TheStore) {
     let shop = Shop::open(&store).await;
     let row = endpoint_row(shop.app());
     put(&store, &row).await;
-    for (number, answers) in [(1_i64, Some(Answers::Keep)), (2, Some(Answers::Delete)), (3, None)] {
+    for (number, answers) in
+        [(1_i64, Some(ErasedAnswers::Keep)), (2, Some(ErasedAnswers::Delete)), (3, None)]
+    {
         let user = format!("user={number}");
         let response = stored(&store, telling(&shop, &store, &user, number).await).await;
         let id = response.response_id;
@@ -125,7 +127,9 @@ pub(super) async fn replies_of_receivers_do_not_outlive_an_erasure(store: TheSto
 pub(super) async fn a_reply_that_arrives_after_an_erasure_is_not_saved(store: TheStore) {
     let shop = Shop::open(&store).await;
     let other = EndpointRow { due_at: at(50_000), ..endpoint_row(shop.app()) };
-    for (number, answers) in [(1_i64, Some(Answers::Keep)), (2, Some(Answers::Delete)), (3, None)] {
+    for (number, answers) in
+        [(1_i64, Some(ErasedAnswers::Keep)), (2, Some(ErasedAnswers::Delete)), (3, None)]
+    {
         let row = EndpointRow { due_at: at(10), ..endpoint_row(shop.app()) };
         put(&store, &row).await;
         put(&store, &other).await;
@@ -169,7 +173,7 @@ pub(super) async fn a_reply_that_arrives_after_an_erasure_is_not_saved(store: Th
 }
 
 pub(super) async fn replies_about_an_invitation_do_not_outlive_its_invitee(store: TheStore) {
-    for person in [None, Some(Person::Invitee(known("user=7")))] {
+    for target in [None, Some(ErasureTarget::Invitee(known("user=7")))] {
         let shop = Shop::open(&store).await;
         let row = endpoint_row(shop.app());
         put(&store, &row).await;
@@ -187,9 +191,9 @@ pub(super) async fn replies_about_an_invitation_do_not_outlive_its_invitee(store
         let log =
             sent.iter().map(|it| Write::Endpoint(EndpointWrite::Delivery(Box::new(it.clone()))));
         apply(&store, shop.app(), log.collect()).await;
-        let of_respondent = erasure(&shop, respondent, Answers::Keep);
-        let erasure = match person {
-            Some(person) => Erasure { person, ..of_respondent },
+        let of_respondent = erasure(&shop, respondent, ErasedAnswers::Keep);
+        let erasure = match target {
+            Some(target) => Erasure { target, ..of_respondent },
             None => of_respondent,
         };
         assert!(store.erase(erasure).await.unwrap().done);

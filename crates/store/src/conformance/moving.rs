@@ -7,7 +7,7 @@ use sluice_flow::closing::ClosingCounts;
 use sluice_flow::id::{EventId, RespondentId};
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Window;
 
@@ -18,7 +18,7 @@ use super::world::{
     user_row, visit_count_row, webhook_records,
 };
 use crate::{
-    Answers, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasureMark,
+    App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasedAnswers, ErasureMark,
     FeedPosition, FlowRow, IdentityKeyKind, IdentityRow, IdentityVerification, ImageType,
     NewResponse, Outcome, PeopleWrite, Record, RecordCursor, ReportRow, RespondentRow, ResponseRow,
     Role, SavedViewRow, Scope, SecondFactor, ShortPathRow, StoreError, Subject, Table, UsedKeyRow,
@@ -84,8 +84,8 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::Token(token) => token.revoked_at = Some(at(9)),
             Record::Audit(audit) => audit.actor = "environment".into(),
             Record::Respondent(row) => {
-                let identities = vec![Known::new(IdentityType::UserId, "Ann \u{e9}")];
-                row.erasing = Some(ErasureMark { answers: Answers::Keep, identities });
+                let identities = vec![ProfileIdentity::new(IdentityType::UserId, "Ann \u{e9}")];
+                row.erasing = Some(ErasureMark { answers: ErasedAnswers::Keep, identities });
             }
             Record::Identity(row) => row.respondent_id = respondent_id(9),
             Record::Consent(row) => row.respondent_id = respondent_id(9),
@@ -469,8 +469,8 @@ fn of_a_respondent(row: &crate::ResponseRow, erased: &crate::ResponseRow) -> Vec
     let (app_id, respondent_id) = (row.app_id, respondent_id(5));
     let (flow_id, flow_version_id) = (row.flow_id, row.flow_version_id);
     let known = [
-        Known::new(IdentityType::UserId, "Ann \u{e9}"),
-        Known::new(IdentityType::Email, "Ann@mail.example"),
+        ProfileIdentity::new(IdentityType::UserId, "Ann \u{e9}"),
+        ProfileIdentity::new(IdentityType::Email, "Ann@mail.example"),
     ];
     let known = known.map(|known| Record::Identity(IdentityRow { app_id, known, respondent_id }));
     let mut records = Vec::from(known);

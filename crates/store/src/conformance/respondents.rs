@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use sluice_flow::id::RespondentId;
-use sluice_flow::respondent::{Claim, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, Known};
+use sluice_flow::respondent::{
+    Claim, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, ProfileIdentity,
+};
 use sluice_flow::submission::{Identity, identities_json};
 
 use super::world::{Shop, TheStore, apply, at, flow_row, respondent_id};
@@ -12,7 +14,7 @@ use crate::{ConsentRow, NewResponse, Outcome, Page, Respondent, Write};
 /// A claim of identities written as `user=…` and `mail=…`.
 pub(super) fn claim(texts: &[&str], millis: i64) -> Option<Box<Claim>> {
     let identities: Vec<Identity> = texts.iter().map(|text| identity(text)).collect();
-    let mut claim = Claim::of(&identities).unwrap();
+    let mut claim = Claim::from_identities(&identities).unwrap();
     claim.new_id = respondent_id(millis);
     Some(Box::new(claim))
 }
@@ -23,9 +25,9 @@ fn identity(text: &str) -> Identity<'_> {
     Identity { kind: kind.into(), value: value.into() }
 }
 
-pub(super) fn known(text: &str) -> Known {
+pub(super) fn known(text: &str) -> ProfileIdentity {
     let Identity { kind, value } = identity(text);
-    Known::new(IdentityType::named(&kind).unwrap(), &value)
+    ProfileIdentity::new(IdentityType::named(&kind).unwrap(), &value)
 }
 
 /// A response of the shop with a claim.

@@ -12,8 +12,8 @@ use super::world::{
     response_row,
 };
 use crate::{
-    Answers, CompactionCursor, Erasure, Expiry, ExpiryCursor, NewResponse, Next, Order, Outcome,
-    Person, Record, ResponsePage, ResponseQuery, ResponseRow, SkipIndexCursor, Write,
+    CompactionCursor, ErasedAnswers, Erasure, ErasureTarget, Expiry, ExpiryCursor, NewResponse,
+    Next, Order, Outcome, Record, ResponsePage, ResponseQuery, ResponseRow, SkipIndexCursor, Write,
 };
 
 /// More than four blocks.
@@ -287,7 +287,7 @@ pub(super) async fn a_response_stored_with_an_older_id_is_listed(store: TheStore
 }
 
 pub(super) async fn no_block_keeps_anything_of_an_erased_person(store: TheStore) {
-    for answers in [Answers::Delete, Answers::Keep] {
+    for answers in [ErasedAnswers::Delete, ErasedAnswers::Keep] {
         let shop = Shop::open(&store).await;
         filled(&store, &shop).await;
         let row = response_row(&shop.flow, &shop.version, 100);
@@ -307,7 +307,7 @@ pub(super) async fn no_block_keeps_anything_of_an_erased_person(store: TheStore)
         assert!(!is_ruled_out(&store, &theirs).await);
         let erasure = Erasure {
             app_id: shop.app(),
-            person: Person::Respondent(respondent),
+            target: ErasureTarget::Respondent(respondent),
             answers,
             audit: audit_row(Some(shop.app())),
             limit: 100,
@@ -317,7 +317,7 @@ pub(super) async fn no_block_keeps_anything_of_an_erased_person(store: TheStore)
         build(&store, SETTLED_MILLIS).await;
         assert!(is_ruled_out(&store, &theirs).await, "{answers:?}");
         let kept = all_pages(&store, tagged(&shop, "plan", "z")).await.len();
-        assert_eq!(kept, usize::from(answers == Answers::Keep));
+        assert_eq!(kept, usize::from(answers == ErasedAnswers::Keep));
     }
 }
 

@@ -14,11 +14,11 @@ use super::world::{
     test_response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
-    ActorId, AdminRequestRow, AdminRequestWrite, Answers, At, AuditQuery, Change, CountsQuery,
-    Expiry, ExpiryCursor, FeedPosition, FlowQuery, GraceCap, InvitationQuery, InvitationStep,
-    Invited, LinkRow, MailLane, MailWrite, Next, Order, Outcome, Page, PeopleWrite, Role,
-    SavedViewRow, SessionHolder, SessionRow, ShortPathRow, TestWrite, UserKey, VisitCountsQuery,
-    Write,
+    ActorId, AdminRequestRow, AdminRequestWrite, At, AuditQuery, Change, CountsQuery,
+    ErasedAnswers, Expiry, ExpiryCursor, FeedPosition, FlowQuery, GraceCap, InvitationQuery,
+    InvitationStep, Invited, LinkRow, MailLane, MailWrite, Next, Order, Outcome, Page, PeopleWrite,
+    Role, SavedViewRow, SessionHolder, SessionRow, ShortPathRow, TestWrite, UserKey,
+    VisitCountsQuery, Write,
 };
 
 /// Runs the use cases, and calls `done` with the name of each after it.
@@ -319,7 +319,7 @@ async fn removal(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'sta
     apply(store, app, vec![row, Write::Audit(audit())]).await;
     done("delete a response").await;
     let found = store.find_respondent_by(app, &known("user=a")).await.unwrap().unwrap();
-    while !store.erase(erasure(shop, found, Answers::Delete)).await.unwrap().done {}
+    while !store.erase(erasure(shop, found, ErasedAnswers::Delete)).await.unwrap().done {}
     done("erase a respondent").await;
     let mut cursor = ExpiryCursor::default();
     loop {

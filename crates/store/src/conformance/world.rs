@@ -383,7 +383,7 @@ pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) ->
 /// questions.
 pub(super) fn new_response(row: ResponseRow, public_revision: u64) -> NewResponse {
     let contribution =
-        Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);
+        Contribution::from_stored(None, &row.answers, row.tags.as_deref(), row.admission);
     NewResponse {
         row,
         idempotency_key: None,

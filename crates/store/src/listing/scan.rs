@@ -31,13 +31,13 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn of(query: &ResponseQuery) -> Self {
+    pub(crate) fn new(query: &ResponseQuery) -> Self {
         Self {
             query: query.clone(),
             filter: RowFilter::new(query),
             matches: MatchCount::default(),
             found: Vec::new(),
-            rest: Span::of(query),
+            rest: Span::for_query(query),
             last_read: None,
             rows_read: 0,
             bytes: 0,

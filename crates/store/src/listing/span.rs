@@ -15,7 +15,7 @@ pub(crate) struct Span {
 
 impl Span {
     /// The span that the query's times and cursor allow, if any.
-    pub(crate) fn of(query: &ResponseQuery) -> Option<Self> {
+    pub(crate) fn for_query(query: &ResponseQuery) -> Option<Self> {
         // The first id of a millisecond sorts before every id that was made in it.
         let opens = |time: Timestamp| v7(time, 0, 0).as_u128() >> 80 << 80;
         let first = query.from.map_or(0, opens);
@@ -78,7 +78,7 @@ mod tests {
             let after = time(after).map(|at| ResponseId::from_uuid(v7(at, 0, 0)));
             let query =
                 ResponseQuery { from: time(from), to: time(to), after, order, ..query_of_all() };
-            let bits = Span::of(&query).map(|span| (span.first, span.last));
+            let bits = Span::for_query(&query).map(|span| (span.first, span.last));
             assert_eq!(bits, expected, "[{from:?}, {to:?}) after {after:?} {order:?}");
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn announced<'r>(
     let rows = rows.filter(|it| it.row.response_id.uuid().as_u128() <= late);
     let mut ids = EventIds::new(now);
     let of_group = |rows: Vec<&NewResponse>| {
-        let apps = AppColumn::of(is_spread, rows.iter().map(|it| it.row.app_id));
+        let apps = AppColumn::new(is_spread, rows.iter().map(|it| it.row.app_id));
         let events: Vec<EventRow> = rows
             .iter()
             .map(|it| EventRow::late(&it.row, ids.next(it.row.response_id.uuid())))

@@ -72,7 +72,7 @@ async fn write(
             transaction.query(QUEUE, &[&queue_of(app)]).await?;
             let found = transaction.query(LOCK, &[&app.uuid()]).await?;
             touched.note(app, false);
-            found.first().map(|row| Cells::of(row).revision()).transpose()? == Some(expected)
+            found.first().map(|row| Cells::new(row).revision()).transpose()? == Some(expected)
         }
         At::Instance => true,
         At::FirstApp => {
@@ -113,7 +113,7 @@ async fn write(
 async fn is_empty(transaction: &Transaction, sql: &str) -> Result<bool, TransactionError> {
     transaction.query(QUEUE, &[&FIRST_QUEUE]).await?;
     let rows = transaction.query(sql, &[]).await?;
-    let empty = rows.first().map(|row| Cells::of(row).take()).transpose()?;
+    let empty = rows.first().map(|row| Cells::new(row).take()).transpose()?;
     Ok(empty.unwrap_or(false))
 }
 
@@ -217,7 +217,7 @@ impl TouchedApps {
         for (app, public) in self.0 {
             let position = position.filter(|_| public);
             for row in transaction.query(sql, &[&app.uuid(), &position]).await? {
-                let mut cells = Cells::of(&row);
+                let mut cells = Cells::new(&row);
                 let revisions = (cells.take()?, cells.take()?);
                 put::listed_revisions(transaction, app, revisions).await?;
             }
@@ -231,5 +231,5 @@ async fn next_position(transaction: &Transaction) -> Result<Option<i64>, Transac
     let next = "UPDATE feed SET position = position + 1 RETURNING position";
     let rows = transaction.query(next, &[]).await?;
     transaction.query("SELECT pg_notify($1, '')", &[&CHANNEL]).await?;
-    Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
+    Ok(rows.first().map(|row| Cells::new(row).take()).transpose()?)
 }

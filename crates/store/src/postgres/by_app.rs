@@ -59,7 +59,7 @@ pub(super) enum AppColumn {
 
 impl AppColumn {
     /// For these rows; on a distributed database they are of one app.
-    pub(super) fn of(is_spread: bool, mut apps: impl Iterator<Item = AppId>) -> Self {
+    pub(super) fn new(is_spread: bool, mut apps: impl Iterator<Item = AppId>) -> Self {
         match is_spread {
             true => Self::One(apps.next().map(AppId::uuid).unwrap_or_default()),
             false => Self::OfEachRow(apps.map(AppId::uuid).collect()),

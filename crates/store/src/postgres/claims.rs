@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::respondent::{
-    Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, Known, link, remember,
+    Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, IdentityType, ProfileIdentity, link, remember,
 };
 use uuid::Uuid;
 
@@ -77,7 +77,7 @@ static CONSENT: LazyLock<ByApp> = LazyLock::new(|| {
 pub(super) type Links = HashMap<usize, RespondentId>;
 
 /// A known identity of an app.
-type KnownOfApp = (AppId, Known);
+type IdentityOfApp = (AppId, ProfileIdentity);
 
 /// Finds or creates the respondents for the rows that claim one, in order.
 pub(super) async fn settle(
@@ -103,7 +103,7 @@ async fn settle_group(
     let claims: BTreeMap<usize, (AppId, &Claim)> = claims.collect();
     let mut results = decide(&claims, read_holders(transaction, &claims).await?);
     if !results.grown.is_empty() {
-        let apps = AppColumn::of(is_spread, results.grown.iter().map(|(app, _)| *app));
+        let apps = AppColumn::new(is_spread, results.grown.iter().map(|(app, _)| *app));
         let locked: Vec<Uuid> = results.grown.iter().map(|(_, id)| *id).collect();
         transaction.query(LOCK.form(is_spread), &[apps.param(), &locked]).await?;
         let before = std::mem::take(&mut results.grown);
@@ -115,7 +115,7 @@ async fn settle_group(
     let ClaimResults { links: found, made, added, .. } = results;
     links.extend(found);
     if !made.is_empty() {
-        let apps = AppColumn::of(is_spread, made.iter().map(|(app, _)| *app));
+        let apps = AppColumn::new(is_spread, made.iter().map(|(app, _)| *app));
         let ids: Vec<Uuid> = made.iter().map(|(_, id)| *id).collect();
         transaction.execute(MAKE.form(is_spread), &[apps.param(), &ids]).await?;
     }
@@ -123,7 +123,7 @@ async fn settle_group(
     if added.is_empty() {
         return Ok(());
     }
-    let apps = AppColumn::of(is_spread, added.keys().map(|(app, _)| *app));
+    let apps = AppColumn::new(is_spread, added.keys().map(|(app, _)| *app));
     let (types, values) = columns(added.keys().map(|(_, known)| known));
     let whose: Vec<Uuid> = added.values().copied().collect();
     let params: Params = &[apps.param(), &types, &values, &whose];
@@ -140,12 +140,12 @@ async fn settle_group(
 struct ClaimResults {
     links: Links,
     made: BTreeSet<(AppId, Uuid)>,
-    added: BTreeMap<KnownOfApp, Uuid>,
+    added: BTreeMap<IdentityOfApp, Uuid>,
     /// Existing profiles that get more identities.
     grown: BTreeSet<(AppId, Uuid)>,
 }
 
-type Holders = HashMap<AppId, HashMap<Known, Holder>>;
+type Holders = HashMap<AppId, HashMap<ProfileIdentity, Holder>>;
 
 fn decide(claims: &BTreeMap<usize, (AppId, &Claim)>, mut holders: Holders) -> ClaimResults {
     let mut results = ClaimResults::default();
@@ -175,16 +175,16 @@ async fn read_holders<'c>(
         let app = *app;
         claim.identities().iter().map(move |known| (app, known))
     };
-    let wanted: BTreeSet<(AppId, &Known)> = claims.values().flat_map(of_claim).collect();
-    let apps = AppColumn::of(is_spread, wanted.iter().map(|(app, _)| *app));
+    let wanted: BTreeSet<(AppId, &ProfileIdentity)> = claims.values().flat_map(of_claim).collect();
+    let apps = AppColumn::new(is_spread, wanted.iter().map(|(app, _)| *app));
     let (types, values) = columns(wanted.iter().map(|(_, known)| *known));
     let mut holders = Holders::new();
     let most = limit(IDENTITIES_PER_RESPONDENT_MAX);
     let params: Params = &[apps.param(), &types, &values, &most];
     for row in transaction.query(HOLDERS.form(is_spread), params).await? {
-        let mut cells = Cells::of(&row);
+        let mut cells = Cells::new(&row);
         let app = cells.id(AppId::from_uuid)?;
-        let known = Known { of: cells.variant()?, value: cells.take()? };
+        let known = ProfileIdentity { of: cells.variant()?, value: cells.take()? };
         let respondent = cells.id(RespondentId::from_uuid)?;
         let (has_user_id, all) = (cells.take()?, cells.revision()? as usize);
         let addresses = all.saturating_sub(usize::from(has_user_id));
@@ -195,7 +195,7 @@ async fn read_holders<'c>(
 }
 
 pub(super) fn columns<'a>(
-    known: impl Iterator<Item = &'a Known>,
+    known: impl Iterator<Item = &'a ProfileIdentity>,
 ) -> (Vec<&'static str>, Vec<&'a str>) {
     known.map(|it| (IdentityType::as_str(it.of), it.value.as_str())).unzip()
 }
@@ -220,7 +220,7 @@ async fn consent(
     }
     let is_spread = transaction.is_spread();
     let linked = rows.iter().filter(|(index, _)| links.contains_key(index));
-    let apps = AppColumn::of(is_spread, linked.map(|(_, it)| it.row.app_id));
+    let apps = AppColumn::new(is_spread, linked.map(|(_, it)| it.row.app_id));
     let params: Params = &[apps.param(), &ids[0], &ids[1], &ids[2], &ids[3]];
     transaction.execute(CONSENT.form(is_spread), params).await.map(|_| ())
 }
@@ -273,6 +273,6 @@ pub(super) async fn put_consent(t: &Transaction, row: &ConsentRow) -> Result<(),
 }
 
 /// Reads an identity, for lists.
-pub(super) fn known(cells: &mut Cells) -> StoreResult<Known> {
-    Ok(Known { of: cells.variant()?, value: cells.take()? })
+pub(super) fn known(cells: &mut Cells) -> StoreResult<ProfileIdentity> {
+    Ok(ProfileIdentity { of: cells.variant()?, value: cells.take()? })
 }

@@ -52,7 +52,7 @@ pub(super) async fn lock(
         let sql = select("ORDER BY flow_id FOR UPDATE");
         let mut found = BTreeMap::new();
         for row in transaction.query(&sql, &[&app.uuid(), &ids]).await? {
-            let row = closing_counts(&mut Cells::of(&row))?;
+            let row = closing_counts(&mut Cells::new(&row))?;
             found.insert(row.flow_id, row.counts);
         }
         for flow in flows {
@@ -114,7 +114,7 @@ async fn row(
 ) -> Result<Option<ClosingCountsRow>, TransactionError> {
     let found =
         transaction.query(&select("FOR UPDATE"), &[&app.uuid(), &vec![flow.uuid()]]).await?;
-    Ok(found.first().map(|row| closing_counts(&mut Cells::of(row))).transpose()?)
+    Ok(found.first().map(|row| closing_counts(&mut Cells::new(row))).transpose()?)
 }
 
 async fn put_or_remove(
@@ -144,7 +144,7 @@ async fn rest(
     let params = (set.app_id.uuid(), set.flow_id.uuid());
     let found = transaction.query(sql, &[&params.0, &params.1, &after]).await?;
     let read = |row| {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         Ok((cells.id(FlowVersionId::from_uuid)?, cells.text()?))
     };
     Ok(found.iter().map(read).collect::<StoreResult<Vec<_>>>()?)

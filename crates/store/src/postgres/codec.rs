@@ -32,7 +32,7 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    pub(super) fn of(row: &'a Row) -> Self {
+    pub(super) fn new(row: &'a Row) -> Self {
         Self { row, next: 0 }
     }
 
@@ -110,40 +110,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> StoreResult<String> {
     codec::json(value).map_err(|error| StoreError::Failed(Box::new(error)))
 }
 
-readers! {
-    Cells, StoreResult:
-    admin_request -> AdminRequestRow,
-    app -> App,
-    key -> KeyRow,
-    identity_key -> IdentityKeyRow,
-    flow -> FlowRow,
-    version -> VersionRow,
-    response -> ResponseRow,
-    respondent -> RespondentRow,
-    identity -> IdentityRow,
-    consent -> ConsentRow,
-    used_key -> UsedKeyRow,
-    token -> TokenRow,
-    audit -> AuditRow,
-    invitation -> InvitationRow,
-    visit_count -> VisitCountRow,
-    closing_counts -> ClosingCountsRow,
-    user -> UserRow,
-    grant -> GrantRow,
-    saved_view -> SavedViewRow,
-    link -> LinkRow,
-    session -> SessionRow,
-    report -> ReportRow,
-    short_path -> ShortPathRow,
-    test_response -> TestResponseRow,
-    mail -> MailRow,
-    asset -> AssetRow,
-    asset_info -> AssetInfo,
-    event -> EventRow,
-    endpoint -> EndpointRow,
-    delivery -> DeliveryRow,
-    sink_position -> SinkPositionRow,
-}
+readers! { Cells, StoreResult }
 
 /// The app's columns that decide about a flow: both revisions, and the grace window.
 pub(super) const FLOW_APP: &str = "apps.revision, apps.public_revision, apps.grace_window_seconds";

@@ -44,7 +44,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    pub(super) fn of(app: AppId, rows: &[(&'a ResponseRow, Option<&'a IdempotencyKey>)]) -> Self {
+    pub(super) fn new(app: AppId, rows: &[(&'a ResponseRow, Option<&'a IdempotencyKey>)]) -> Self {
         let array = |column: &Column| -> Array<'a> {
             match column.get {
                 Get::Id(get) => Box::new(rows.iter().map(|(row, _)| get(row)).collect::<Vec<_>>()),

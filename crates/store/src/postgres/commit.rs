@@ -46,7 +46,7 @@ use super::codec::{Cells, ReadCells as _};
 use super::copy;
 use super::failure::TransactionError;
 use super::final_exchange::{COPY, Copying, FinalExchange, STORE, Statements, key_of};
-use super::first_exchange::{Begun, UNDER_KEYS, With, begin, lock_rows};
+use super::first_exchange::{BeginWith, Begun, UNDER_KEYS, begin, lock_rows};
 use super::invitations::{self, Locked};
 use super::pool::{Params, Pool};
 use super::transaction::{NotCommitted, Transaction};
@@ -189,8 +189,8 @@ async fn plan(
     let is_first = !transaction.is_spread() && are_plain;
     let (of_keys, keys) = keys_of(false, responses.iter());
     let with = match is_first {
-        true => With::Copy { apps: &of_keys, keys: &keys },
-        false => With::Nothing,
+        true => BeginWith::Copy { apps: &of_keys, keys: &keys },
+        false => BeginWith::Nothing,
     };
     // Prepared before a copy starts: during it nothing else may be sent.
     let statements = Statements::prepare(transaction).await?;
@@ -223,7 +223,7 @@ fn keys_of<'r>(
     rows: impl Iterator<Item = &'r NewResponse> + Clone,
 ) -> (AppColumn, Vec<Uuid>) {
     let keyed = rows.filter(|it| it.idempotency_key.is_some());
-    let apps = AppColumn::of(is_spread, keyed.clone().map(|it| it.row.app_id));
+    let apps = AppColumn::new(is_spread, keyed.clone().map(|it| it.row.app_id));
     (apps, keyed.filter_map(key_of).collect())
 }
 
@@ -246,7 +246,7 @@ async fn ending(
         return Ok(Ending::RollBack);
     }
     if let Some(copy) = copy {
-        transaction.end_copy(copy, copy::of(std::iter::empty())).await?;
+        transaction.end_copy(copy, copy::encode(std::iter::empty())).await?;
     }
     let replayed = outcomes.iter().zip(responses).filter(|(outcome, _)| is_replay(outcome));
     let apps: BTreeSet<AppId> = replayed.map(|(_, it)| it.row.app_id).collect();
@@ -385,7 +385,7 @@ impl<'a> Batch<'a> {
     /// Takes note of the rows of [`UNDER_KEYS`].
     fn note_taken(&mut self, found: &[Row]) -> StoreResult<()> {
         for row in found {
-            let (key, found) = under_key(&mut Cells::of(row))?;
+            let (key, found) = under_key(&mut Cells::new(row))?;
             self.taken.insert(key, found);
         }
         Ok(())
@@ -455,7 +455,7 @@ pub(super) async fn find_by_idempotency_key(
     pool.may_commit()?;
     let transaction = Transaction::on(pool).await.map_err(TransactionError::of_statement)?;
     let locked = async {
-        begin(&transaction, &[app], IfBusy::Wait, With::Nothing).await?;
+        begin(&transaction, &[app], IfBusy::Wait, BeginWith::Nothing).await?;
         lock_rows(&transaction, [app].into_iter()).await
     };
     match locked.await {

@@ -111,10 +111,6 @@ pub enum ConnectError {
     )]
     NewerSchema { found: i64, known: i64 },
     #[error(
-        "the database was created by a build of Sluice from before 0.1.0, whose schema cannot be upgraded: use a new, empty database; export responses that you need with the build that wrote them"
-    )]
-    UnreleasedSchema,
-    #[error(
         "the schema of the database is not the one that this binary created ({detail}): use the binary that wrote it, or a copy from a backup"
     )]
     OtherSchema { detail: String },

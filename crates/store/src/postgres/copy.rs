@@ -22,7 +22,7 @@ pub(super) fn statement() -> String {
 }
 
 /// All responses, with the header and trailer of the format.
-pub(super) fn of<'a>(responses: impl Iterator<Item = &'a NewResponse> + Clone) -> Bytes {
+pub(super) fn encode<'a>(responses: impl Iterator<Item = &'a NewResponse> + Clone) -> Bytes {
     let size: usize = responses.clone().map(|response| ROW_BYTES + response.row.texts_len()).sum();
     let mut out = Form(BytesMut::with_capacity(64 + size));
     out.0.put_slice(SIGNATURE);

@@ -62,7 +62,7 @@ pub(super) async fn lock(
         transaction.execute(made, params).await?;
         rows = transaction.query(&sql, params).await?;
     }
-    Ok(rows.first().map(|row| Cells::of(row).take()).transpose()?)
+    Ok(rows.first().map(|row| Cells::new(row).take()).transpose()?)
 }
 
 /// Notes that responses of a flow were counted, for the skip index. The caller has the lock.
@@ -93,7 +93,7 @@ pub(super) async fn definitions<'r>(
          WHERE app_id = $1 AND flow_version_id = ANY($2)";
     let mut definitions = Definitions::new();
     for row in transaction.query(sql, &[&app.uuid(), &versions]).await? {
-        let mut cells = Cells::of(&row);
+        let mut cells = Cells::new(&row);
         let version = cells.id(FlowVersionId::from_uuid)?;
         definitions.insert(version, counting::definition_of(cells.take()?));
     }

@@ -82,7 +82,7 @@ pub(super) struct DeltaColumns {
 
 impl DeltaColumns {
     /// For responses that are counted.
-    pub(super) fn of(deltas: &[NewDelta]) -> Self {
+    pub(super) fn from_deltas(deltas: &[NewDelta]) -> Self {
         let mut columns = Self::default();
         for NewDelta { key, delta_id, responses, delta } in deltas {
             columns.push(false, key, *delta_id, *responses, delta.as_bytes());
@@ -146,7 +146,7 @@ pub(super) async fn take_away(
          AND passed IS NOT NULL ORDER BY flow_id FOR KEY SHARE";
     let mut passed: BTreeMap<FlowId, Uuid> = BTreeMap::new();
     for row in transaction.query(scans, &[&app.uuid(), &flows]).await? {
-        let mut cells = Cells::of(&row);
+        let mut cells = Cells::new(&row);
         passed.insert(cells.id(FlowId::from_uuid)?, cells.take()?);
     }
     let is_counted = |it: &&Gone| {
@@ -166,7 +166,7 @@ pub(super) async fn take_away(
     let rows = transaction.query(new_ids, &[&limit(removed.len())]).await?;
     let mut columns = DeltaColumns::default();
     for ((key, (responses, delta)), row) in removed.iter().zip(&rows) {
-        columns.push(true, key, Cells::of(row).take()?, *responses, delta.as_bytes());
+        columns.push(true, key, Cells::new(row).take()?, *responses, delta.as_bytes());
     }
     transaction.execute(&ADD.one, &columns.params(&app.uuid())).await.map(|_| ())
 }
@@ -285,7 +285,7 @@ async fn fold_some(
     // By removal and id: a removal comes after everything that it subtracts from.
     let (mut taken, mut added) = (Vec::with_capacity(rows.len()), 0);
     for row in &rows {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         let order: (bool, Uuid) = (cells.take()?, cells.take()?);
         added += cells.take::<i64>()?.max(0);
         let flow_version_id = cells.id(FlowVersionId::from_uuid)?;
@@ -321,7 +321,7 @@ async fn last_to_fold(
     let (mut last, mut size) = (None, 0);
     let is_all = (rows.len() as i64) < FOLD_ROWS_MAX;
     for row in &rows {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         let (removal, delta_id): (bool, Uuid) = (cells.take()?, cells.take()?);
         size += cells.take::<i32>()?;
         if size > FOLD_BYTES_MAX as i32
@@ -341,7 +341,7 @@ async fn put(
     key: &DailyCountsKey,
     deltas: &[&[u8]],
 ) -> Result<Result<bool, Damaged>, TransactionError> {
-    let gathered = match Gathered::of_all(deltas.iter().copied()) {
+    let gathered = match Gathered::from_deltas(deltas.iter().copied()) {
         Ok(gathered) => gathered,
         Err(damaged) => return Ok(Err(damaged)),
     };
@@ -352,7 +352,7 @@ async fn put(
     let day = key.day.number();
     let mut daily = DailyCounts::default();
     for row in transaction.query(PARTS, &[&app, &flow, &segments, &day, &version]).await? {
-        let mut cells = Cells::of(&row);
+        let mut cells = Cells::new(&row);
         if let Err(damaged) = daily.load(cells.take()?, cells.take()?) {
             return Ok(Err(damaged));
         }
@@ -400,7 +400,7 @@ async fn scan_next(
         let params: Params = &[&app.uuid(), &flow.uuid(), &first, &Uuid::max(), &limit(page)];
         let mut found = Vec::with_capacity(page);
         for row in transaction.query(&sql, params).await? {
-            let mut cells = Cells::of(&row);
+            let mut cells = Cells::new(&row);
             let at_once: bool = cells.take()?;
             found.push((at_once, codec::response(&mut cells)?));
         }
@@ -418,7 +418,9 @@ async fn scan_next(
         first = id_after(last);
     };
     if !deltas.is_empty() {
-        transaction.execute(&ADD.one, &DeltaColumns::of(&deltas).params(&app.uuid())).await?;
+        transaction
+            .execute(&ADD.one, &DeltaColumns::from_deltas(&deltas).params(&app.uuid()))
+            .await?;
     }
     let advance = "UPDATE count_scans SET passed = $3 WHERE app_id = $1 AND flow_id = $2";
     transaction.execute(advance, &[&app.uuid(), &flow.uuid(), &passed]).await?;

@@ -2,10 +2,10 @@
 //!
 //! On a distributed database the directory is on the coordinator and the rest of an app on its
 //! worker. A change of both is one two-phase commit, but the coordinator shows its part before the
-//! worker does. So whoever has seen a change in the directory, or in the change feed beside it, may
-//! still find the app as it was. [`current`] reads the app until it is at least as new as the
-//! directory: nothing older than the position of the feed is ever cached. On a single server both
-//! parts become visible at once, and the first read is always new enough.
+//! worker does. So a reader that has seen a change in the directory, or in the change feed beside
+//! it, may still find the app as it was. [`current`] reads the app until it is at least as new as
+//! the directory: nothing older than the position of the feed is ever cached. On a single server
+//! both parts become visible at once, and the first read is always new enough.
 
 use std::time::Duration;
 

@@ -16,8 +16,8 @@ use super::transaction::{Transaction, end};
 use super::{PgStore, to_the_end};
 use crate::endpoint::{SETTINGS, columns_after, replacing};
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EndpointStore, EndpointWrite, Lane,
-    Progress, Redelivery, Saved, StoreResult,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointLane, EndpointRow, EndpointStore,
+    EndpointWrite, Progress, Redelivery, Saved, StoreResult,
 };
 
 type Done<T = ()> = Result<T, TransactionError>;
@@ -117,12 +117,12 @@ impl EndpointStore for PgStore {
 }
 
 /// Endpoints of a lane that a worker can take at `$1`; `$2` are the slow ones.
-fn free(lane: Lane) -> String {
+fn free(lane: EndpointLane) -> String {
     const FREE: &str = "disabled_at IS NULL AND due_at <= $1 AND leased_until <= $1";
     const KNOWN: &str = "endpoint_id = ANY($2::uuid[])";
     match lane {
-        Lane::Prompt => format!("{FREE} AND NOT {KNOWN}"),
-        Lane::Slow => format!("{FREE} AND {KNOWN}"),
+        EndpointLane::Prompt => format!("{FREE} AND NOT {KNOWN}"),
+        EndpointLane::Slow => format!("{FREE} AND {KNOWN}"),
     }
 }
 
@@ -144,7 +144,7 @@ async fn take(pool: &Arc<Pool>, claim: &Claim) -> StoreResult<Vec<EndpointRow>> 
         );
         let rows = transaction.query(&sql, &[&now, &slow, &limit(claim.limit)]).await?;
         let taken: StoreResult<Vec<EndpointRow>> =
-            rows.iter().map(|row| codec::endpoint(&mut Cells::of(row))).collect();
+            rows.iter().map(|row| codec::endpoint(&mut Cells::new(row))).collect();
         let taken = taken?;
         let apps: Vec<Uuid> = taken.iter().map(|row| row.app_id.uuid()).collect();
         let ids: Vec<Uuid> = taken.iter().map(|row| row.endpoint_id.uuid()).collect();
@@ -178,7 +178,7 @@ async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Saved> 
     let lease: Params = &[&app, &endpoint, &worker, &progress.leased_until.as_millis()];
     let held = transaction.query(held, lease).await?;
     let Some(row) = held.first() else { return Ok(Saved::LeaseLost) };
-    let removals = Cells::of(row).number()?;
+    let removals = Cells::new(row).number()?;
     if progress.is_outdated(removals) {
         return Ok(Saved::RepliesRemoved { removals });
     }
@@ -215,7 +215,7 @@ async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Saved> 
     let sql = format!("SELECT {ENDPOINT} FROM endpoints WHERE app_id = $1 AND endpoint_id = $2");
     let rows = transaction.query(&sql, &[&app, &endpoint]).await?;
     let Some(row) = rows.first() else { return Ok(Saved::LeaseLost) };
-    Ok(Saved::Done(Box::new(codec::endpoint(&mut Cells::of(row))?)))
+    Ok(Saved::Done(Box::new(codec::endpoint(&mut Cells::new(row))?)))
 }
 
 /// Removes finished deliveries beyond the number that is kept, and old ones.
@@ -255,7 +255,7 @@ async fn wake(
         let skipped: StoreResult<Vec<_>> = skipped
             .iter()
             .map(|row| {
-                let mut cells = Cells::of(row);
+                let mut cells = Cells::new(row);
                 Ok((cells.id(AppId::from_uuid)?, cells.id(EndpointId::from_uuid)?))
             })
             .collect();

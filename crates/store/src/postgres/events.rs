@@ -156,7 +156,7 @@ async fn of_flow(
     let ids = (query.app_id.uuid(), flow.uuid());
     let params: Params = &[&ids.0, &ids.1, &first, &last, &limit(rows), &limit(query.bytes_max)];
     let found = pool.many_by_index(&sql, params, codec::response).await?;
-    Ok(LogPart::of_responses(found, query))
+    Ok(LogPart::from_responses(found, query))
 }
 
 /// The first of these responses, up to a limit of bytes: the row that exceeds it is the last. The
@@ -233,7 +233,7 @@ async fn of_app(
     let params: Params =
         &[&query.app_id.uuid(), &first, &last, &limit(rows), &limit(query.bytes_max)];
     let found = pool.many_by_index(sql, params, codec::response).await?;
-    Ok(LogPart::of_responses(found, query))
+    Ok(LogPart::from_responses(found, query))
 }
 
 async fn has_many_flows(pool: &Pool, app: AppId) -> StoreResult<bool> {
@@ -275,7 +275,7 @@ async fn scanned(
     let bytes = limit(query.bytes_max);
     let params: Params = &[&query.app_id.uuid(), &first, &last, &limit(rows), &bytes];
     let found = pool.many_by_index(&sql, params, codec::response).await?;
-    let part = LogPart::of_responses(found, query);
+    let part = LogPart::from_responses(found, query);
     Ok(LogPart { up_to: part.up_to.or(cut), rows: part.rows })
 }
 
@@ -305,7 +305,7 @@ pub(super) async fn add(transaction: &Transaction, row: &EventRow) -> Result<(),
 async fn now(transaction: &Transaction) -> Result<Timestamp, TransactionError> {
     let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     let rows = transaction.query(sql, &[]).await?;
-    let millis: Option<i64> = rows.first().map(|row| Cells::of(row).take()).transpose()?;
+    let millis: Option<i64> = rows.first().map(|row| Cells::new(row).take()).transpose()?;
     Ok(Timestamp::from_millis(millis.unwrap_or_default()))
 }
 

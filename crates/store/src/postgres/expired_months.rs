@@ -11,13 +11,13 @@
 use std::sync::Arc;
 
 use sluice_flow::id::AppId;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, Timestamp};
 use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
 use super::codec::Cells;
 use super::failure::TransactionError;
-use super::partitions::{DAY_MILLIS, first_id};
+use super::partitions::first_id;
 use super::pool::{Params, Pool};
 use super::removal::FREE_KEYS;
 use super::skip_index::UNFILL;
@@ -240,7 +240,7 @@ async fn detach_in(
     let strangers: Params = &[&first_id(*from), &first_id(*to)];
     let strangers = transaction.query(&stranger_in(table), strangers).await?;
     let found = transaction.query(&apps_in(table), &[]).await?;
-    let found: StoreResult<Vec<Uuid>> = found.iter().map(|row| Cells::of(row).take()).collect();
+    let found: StoreResult<Vec<Uuid>> = found.iter().map(|row| Cells::new(row).take()).collect();
     let is_as_expected = found?.iter().all(|app| apps.contains(app));
     if !kept.is_empty() || !strangers.is_empty() || !is_as_expected {
         return Ok(None);

@@ -43,7 +43,7 @@ async fn taken(transaction: &Transaction, expiry: &Expiry) -> Result<Expired, Tr
     let app = expiry.app_id;
     let turn = transaction.query(TURN, &[&TURNS, &turn_of(app), &app.uuid()]).await?;
     let turn = turn.first().map(|row| {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         Ok::<(bool, Option<i64>), StoreError>((cells.take()?, cells.take()?))
     });
     let Some((true, current_days)) = turn.transpose()? else {
@@ -231,7 +231,7 @@ async fn consents(
          AND response_id > $2 AND response_id < $3 ORDER BY response_id LIMIT $4";
     let mut old = Vec::new();
     for row in found(transaction, expiry, after, sql).await? {
-        let mut cells = Cells::of(&row);
+        let mut cells = Cells::new(&row);
         let response: Uuid = cells.take()?;
         old.push((response, cells.id(RespondentId::from_uuid)?.uuid()));
     }

@@ -90,7 +90,7 @@ type IdPairs = (AppColumn, Vec<Uuid>, Vec<Uuid>);
 
 impl FinalExchange {
     pub(super) async fn copy_and_commit(self, mut copy: Copying, lease: &Lease) -> Ended {
-        let rows = copy::of(self.to_store.iter().map(|&index| &self.responses[index]));
+        let rows = copy::encode(self.to_store.iter().map(|&index| &self.responses[index]));
         copy.feed(rows).await.map_err(|error| NotCommitted::Before(error.into()))?;
         // Each future sends its message when first polled, and they are polled from left to right.
         let (copied, taken, ended) = tokio::join!(
@@ -132,8 +132,8 @@ impl FinalExchange {
         let of_group = |rows: &Vec<&NewResponse>| {
             let deltas = deltas_of(rows.iter().copied());
             let apps = deltas.iter().map(|delta| delta.key.app_id);
-            let apps = AppColumn::of(self.statements.is_spread, apps);
-            (apps, counts::DeltaColumns::of(&deltas))
+            let apps = AppColumn::new(self.statements.is_spread, apps);
+            (apps, counts::DeltaColumns::from_deltas(&deltas))
         };
         groups.iter().map(of_group).collect()
     }
@@ -145,7 +145,7 @@ impl FinalExchange {
         for rows in self.groups() {
             let Some(first) = rows.first() else { continue };
             let of_app = rows.iter().map(|it| (&it.row, it.idempotency_key.as_ref()));
-            columns.push(Columns::of(first.row.app_id, &of_app.collect::<Vec<_>>()));
+            columns.push(Columns::new(first.row.app_id, &of_app.collect::<Vec<_>>()));
         }
         let params: Vec<_> = columns.iter().map(Columns::params).collect();
         let stores = params.iter().map(|params| lease.execute(&store, params).boxed());
@@ -216,7 +216,7 @@ fn id_pairs(
             rows.iter().filter_map(|it| pair(it).map(|(one, two)| (it.row.app_id, one, two)));
         let mut pairs: Vec<_> = pairs.collect();
         pairs.sort_unstable();
-        let apps = AppColumn::of(is_spread, pairs.iter().map(|(app, ..)| *app));
+        let apps = AppColumn::new(is_spread, pairs.iter().map(|(app, ..)| *app));
         let (one, two): (Vec<Uuid>, Vec<Uuid>) =
             pairs.into_iter().map(|(_, one, two)| (one, two)).unzip();
         (!one.is_empty()).then_some((apps, one, two))

@@ -22,7 +22,7 @@ use super::transaction::{BEGIN, SET_AND_QUEUE, SET_AND_TRY, Transaction};
 use crate::{IfBusy, StoreError, StoreResult};
 
 /// Columns of [`SET_AND_QUEUE`] and [`SET_AND_TRY`] before the result of the lock.
-const SET_COLUMNS: usize = 4;
+const SET_COLUMNS: usize = 5;
 /// A separate statement after the lock, so that it sees what was committed while waiting for it.
 const READ: &str = "SELECT app_id, public_revision FROM apps WHERE app_id = ANY($1)";
 const READ_AND_LOCK: &str = "SELECT app_id, public_revision FROM apps WHERE app_id = $1 FOR SHARE";
@@ -58,7 +58,7 @@ pub(super) fn queue_of(app: AppId) -> i64 {
 
 /// What to send with the first exchange.
 #[derive(Clone, Copy)]
-pub(super) enum With<'k> {
+pub(super) enum BeginWith<'k> {
     Nothing,
     /// The lookup of these keys, and the start of a copy.
     Copy {
@@ -86,10 +86,10 @@ pub(super) async fn begin(
     transaction: &Transaction,
     apps: &[AppId],
     if_busy: IfBusy,
-    with: With<'_>,
+    with: BeginWith<'_>,
 ) -> Result<Begun, TransactionError> {
     let is_spread = transaction.is_spread();
-    let timeout = transaction.lock_timeout();
+    let (timeout, planned) = (transaction.lock_timeout(), transaction.plan_cache_mode());
     let ids: Vec<Uuid> = apps.iter().map(|app| app.uuid()).collect();
     let numbers: Vec<i64> = apps.iter().map(|app| queue_of(*app)).collect();
     let (lock, read_and_lock) = match if_busy {
@@ -102,7 +102,7 @@ pub(super) async fn begin(
         true => (read_and_lock, of_each.iter().map(|params| &params[..]).collect()),
         false => (READ, vec![&of_all[..]]),
     };
-    let sent = Sent { lock, lock_params: &[&numbers, &timeout], read, reads, with };
+    let sent = Sent { lock, lock_params: &[&numbers, &timeout, &planned], read, reads, with };
     let mut begun = sent.exchange(transaction).await?;
     let is_tried = if_busy == IfBusy::Skip;
     if is_tried && begun.locked.len() != apps.len() {
@@ -140,7 +140,7 @@ struct Sent<'s> {
     read: &'s str,
     /// The parameters of each read.
     reads: Vec<Params<'s>>,
-    with: With<'s>,
+    with: BeginWith<'s>,
 }
 
 impl Sent<'_> {
@@ -150,7 +150,7 @@ impl Sent<'_> {
         let lock = transaction.prepare(self.lock).await?;
         let read = transaction.prepare(self.read).await?;
         let look_up = transaction.prepare(UNDER_KEYS.form(transaction.is_spread())).await?;
-        if let With::Copy { .. } = self.with {
+        if let BeginWith::Copy { .. } = self.with {
             // Prepared now, so that it is sent without delay below.
             transaction.prepare(&COPY).await?;
         }
@@ -163,16 +163,16 @@ impl Sent<'_> {
             in_order(reads.collect()),
             async {
                 match self.with {
-                    With::Copy { apps, keys } if !keys.is_empty() => {
+                    BeginWith::Copy { apps, keys } if !keys.is_empty() => {
                         transaction.send(&look_up, &[apps.param(), &keys]).await
                     }
-                    With::Copy { .. } | With::Nothing => Ok(Vec::new()),
+                    BeginWith::Copy { .. } | BeginWith::Nothing => Ok(Vec::new()),
                 }
             },
             async {
                 match self.with {
-                    With::Copy { .. } => transaction.copy(&COPY).await.map(Some),
-                    With::Nothing => Ok(None),
+                    BeginWith::Copy { .. } => transaction.copy(&COPY).await.map(Some),
+                    BeginWith::Nothing => Ok(None),
                 }
             }
         );
@@ -184,7 +184,7 @@ impl Sent<'_> {
             all.map_err(|error| if refused { error.out_of_step() } else { error })?;
         let mut newest = HashMap::new();
         for row in read.iter().flatten() {
-            let mut cells = Cells::of(row);
+            let mut cells = Cells::new(row);
             let app = cells.id(AppId::from_uuid)?;
             newest.insert(app, Some(cells.revision()?));
         }

@@ -150,7 +150,7 @@ async fn put_responses(
 ) -> Result<(), TransactionError> {
     let all: Vec<_> = rows.iter().map(|(row, _)| row.response_id.uuid()).collect();
     transaction.execute(FREE_KEYS, &[&app.uuid(), &all]).await?;
-    let written = transaction.execute(&PUT_RESPONSES, &Columns::of(app, rows).params()).await?;
+    let written = transaction.execute(&PUT_RESPONSES, &Columns::new(app, rows).params()).await?;
     if written != rows.len() as u64 {
         let why = "responses name an app that does not exist";
         return Err(StoreError::Failed(why.into()).into());

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use sluice_flow::id::{AppId, AssignmentId, FlowId, ResponseId};
 use sluice_flow::invitation::{EMAIL, InvitationTimes, Invitee, USER_ID, day_of};
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
@@ -119,7 +119,9 @@ pub(super) async fn step(
                  WHERE app_id = $1 AND assignment_id = $2 \
                  AND revoked_at IS NULL AND completed_at IS NULL";
             let params: Params = &[&app.uuid(), &assignment.uuid(), &at.as_millis()];
-            transaction.execute(sql, params).await?;
+            if transaction.execute(sql, params).await? == 0 {
+                return Err(StoreError::Conflict.into());
+            }
         }
     }
     Ok(Some(step.app()))
@@ -203,7 +205,7 @@ pub(super) async fn forget_ended(
     let params: Params = &[&app.uuid(), &before.as_millis(), &ended, &id, &limit(page.limit)];
     let mut found = Vec::new();
     for row in transaction.query(&find, params).await? {
-        let mut cells = Cells::of(&row);
+        let mut cells = Cells::new(&row);
         found.push((cells.time()?, cells.id(AssignmentId::from_uuid)?));
     }
     let Some(last) = found.last().copied() else { return Ok((0, None)) };
@@ -237,7 +239,7 @@ pub(super) async fn invited(
     );
     let rows = transaction.query(&sql, &[&app.uuid(), &respondents, &before.as_millis()]).await?;
     let invited: StoreResult<HashSet<Uuid>> =
-        rows.iter().map(|row| Cells::of(row).take()).collect();
+        rows.iter().map(|row| Cells::new(row).take()).collect();
     Ok(invited?)
 }
 
@@ -252,7 +254,7 @@ static OF_PERSON: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-fn keys(known: &[Known]) -> (Vec<&str>, Vec<&str>) {
+fn keys(known: &[ProfileIdentity]) -> (Vec<&str>, Vec<&str>) {
     let of = |kind: IdentityType| {
         let these = known.iter().filter(move |it| it.of == kind);
         these.map(|it| it.value.as_str()).collect()
@@ -263,7 +265,7 @@ fn keys(known: &[Known]) -> (Vec<&str>, Vec<&str>) {
 pub(super) async fn of_person(
     pool: &Pool,
     app: AppId,
-    known: &[Known],
+    known: &[ProfileIdentity],
     page: Page<AssignmentId>,
 ) -> StoreResult<Vec<InvitationRow>> {
     let (users, emails) = keys(known);
@@ -276,14 +278,14 @@ pub(super) async fn of_person(
 pub(super) async fn first_of_person(
     transaction: &Transaction,
     app: AppId,
-    known: &[Known],
+    known: &[ProfileIdentity],
     rows: usize,
 ) -> Result<Vec<InvitationRow>, TransactionError> {
     let (users, emails) = keys(known);
     let params: Params = &[&app.uuid(), &users, &emails, &Uuid::nil(), &limit(rows)];
     let found = transaction.query(&OF_PERSON, params).await?;
     let rows: StoreResult<Vec<_>> =
-        found.iter().map(|row| codec::invitation(&mut Cells::of(row))).collect();
+        found.iter().map(|row| codec::invitation(&mut Cells::new(row))).collect();
     Ok(rows?)
 }
 
@@ -302,7 +304,7 @@ pub(super) async fn lock(
     );
     let mut locked = Locked::new();
     for row in transaction.query(&sql, &[&app.uuid(), &ids]).await? {
-        let row = codec::invitation(&mut Cells::of(&row))?;
+        let row = codec::invitation(&mut Cells::new(&row))?;
         locked.insert(row.assignment_id, (row.flow_id, row.times));
     }
     Ok(locked)

@@ -79,7 +79,7 @@ pub(super) async fn check_pages(pool: &Arc<Pool>) -> StoreResult<PageCheck> {
         match rows(pool, &sql, &[]).await {
             Ok(found) => {
                 for row in &found {
-                    let id = Cells::of(row).id(ResponseId::from_uuid)?;
+                    let id = Cells::new(row).id(ResponseId::from_uuid)?;
                     damaged.push(format!("{id}: {what}"));
                 }
             }

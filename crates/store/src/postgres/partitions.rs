@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, Timestamp};
 use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
@@ -19,8 +19,7 @@ use super::schema::made_by_another;
 use super::transaction::{Transaction, end};
 use crate::{DEFAULT_ROWS_MAX, Partitions, StoreResult};
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+const DAY: Duration = Duration::from_millis(DAY_MILLIS.unsigned_abs());
 /// This many months always have a partition: the current one and the two after it.
 const MONTHS_AHEAD: usize = 3;
 /// Imported records get partitions for months from here on; anything older is not a real time.

@@ -188,7 +188,7 @@ impl Pool {
         params: Params<'_>,
         read: fn(&mut Cells) -> StoreResult<T>,
     ) -> StoreResult<Vec<T>> {
-        self.rows(sql, params, false).await?.iter().map(|row| read(&mut Cells::of(row))).collect()
+        self.rows(sql, params, false).await?.iter().map(|row| read(&mut Cells::new(row))).collect()
     }
 
     /// As [`Self::many`], but the planner prefers an index to reading or sorting a whole table,
@@ -200,7 +200,7 @@ impl Pool {
         params: Params<'_>,
         read: fn(&mut Cells) -> StoreResult<T>,
     ) -> StoreResult<Vec<T>> {
-        self.rows(sql, params, true).await?.iter().map(|row| read(&mut Cells::of(row))).collect()
+        self.rows(sql, params, true).await?.iter().map(|row| read(&mut Cells::new(row))).collect()
     }
 
     /// For any type that is read from the rows, so that it is compiled once.

@@ -107,7 +107,7 @@ async fn count_in(
         let params: Params = &[&app_id, &flow_id, &after, &before, &limit(RECOUNT_ROWS)];
         let mut rows = Vec::new();
         for row in transaction.query(&sql, params).await? {
-            let mut cells = Cells::of(&row);
+            let mut cells = Cells::new(&row);
             let at_once: bool = cells.take()?;
             rows.push((at_once, codec::response(&mut cells)?));
         }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use uuid::Uuid;
 
 use super::codec::{self, Cells, RESPONDENT, RESPONSE, ReadCells as _};
@@ -29,8 +29,8 @@ use super::{claims, endpoints, events, invitations};
 use crate::codec::rewritten_columns;
 use crate::endpoint::events_of;
 use crate::{
-    Answers, ErasedPart, Erasure, ErasureMark, EventRow, InvitationRow, Person, RespondentRow,
-    ResponseRow, StoreResult, UsedKeyRow,
+    ErasedAnswers, ErasedPart, Erasure, ErasureMark, ErasureTarget, EventRow, InvitationRow,
+    RespondentRow, ResponseRow, StoreResult, UsedKeyRow,
 };
 
 /// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
@@ -59,7 +59,7 @@ pub(super) async fn response(
         None => transaction.query(found, &[&response.uuid()]).await?,
     };
     let Some(row) = rows.first() else { return Ok(None) };
-    let mut cells = Cells::of(row);
+    let mut cells = Cells::new(row);
     let (app, flow) = (cells.id(AppId::from_uuid)?, cells.take()?);
     invitations::unname(transaction, app, cells.take()?, response).await?;
     delete(transaction, app, &[(flow, response.uuid())], MARK_KEYS).await?;
@@ -113,7 +113,7 @@ pub(super) async fn settle_keys(
 ) -> Result<(), TransactionError> {
     let (mut held, mut by): (Vec<Uuid>, Vec<Uuid>) = (Vec::new(), Vec::new());
     for row in rows {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         let response = cells.take()?;
         if let Some(key) = cells.take()? {
             held.push(key);
@@ -165,9 +165,9 @@ async fn erase_part(
 ) -> Result<ErasedPart, TransactionError> {
     hold(transaction, erasure.app_id).await?;
     let mut removed = ErasedPart::default();
-    match erasure.person {
-        Person::Respondent(id) => erase_respondent(transaction, erasure, id).await,
-        Person::Invitee(ref known) => {
+    match erasure.target {
+        ErasureTarget::Respondent(id) => erase_respondent(transaction, erasure, id).await,
+        ErasureTarget::Invitee(ref known) => {
             let mark = erasure.mark(None, &[]);
             let mut part = ErasureBatch { erasure, mark: &mark, room: erasure.limit };
             let known = std::slice::from_ref(known);
@@ -193,7 +193,7 @@ async fn erase_respondent(
     let Some(row) = found.first() else {
         return Ok(ErasedPart { done: true, ..ErasedPart::default() });
     };
-    let row = codec::respondent(&mut Cells::of(row))?;
+    let row = codec::respondent(&mut Cells::new(row))?;
     let found = identities(transaction, erasure, id).await?;
     let mark = erasure.mark(row.erasing.as_ref(), &found);
     let mut removed = ErasedPart::default();
@@ -220,15 +220,15 @@ async fn identities(
     transaction: &Transaction,
     erasure: &Erasure,
     id: RespondentId,
-) -> Result<Vec<Known>, TransactionError> {
+) -> Result<Vec<ProfileIdentity>, TransactionError> {
     let sql = "SELECT type, value FROM identities \
          WHERE app_id = $1 AND respondent_id = $2 AND type = 'userId' UNION ALL \
          SELECT type, value FROM identities \
          WHERE app_id = $1 AND respondent_id = $2 AND type <> 'userId' LIMIT $3";
     let params: Params = &[&erasure.app_id.uuid(), &id.uuid(), &limit(erasure.identities_read())];
     let found = transaction.query(sql, params).await?;
-    let known: StoreResult<Vec<Known>> =
-        found.iter().map(|row| claims::known(&mut Cells::of(row))).collect();
+    let known: StoreResult<Vec<ProfileIdentity>> =
+        found.iter().map(|row| claims::known(&mut Cells::new(row))).collect();
     Ok(known?)
 }
 
@@ -245,7 +245,7 @@ impl ErasureBatch<'_> {
     async fn forget_identities(
         &mut self,
         transaction: &Transaction,
-        found: &[Known],
+        found: &[ProfileIdentity],
         removed: &mut ErasedPart,
     ) -> Result<bool, TransactionError> {
         let (app, most) = (self.erasure.app_id.uuid(), self.erasure.limit);
@@ -268,7 +268,7 @@ impl ErasureBatch<'_> {
     async fn forget_invitations(
         &mut self,
         transaction: &Transaction,
-        known: &[Known],
+        known: &[ProfileIdentity],
         removed: &mut ErasedPart,
     ) -> Result<bool, TransactionError> {
         let app = self.erasure.app_id;
@@ -295,7 +295,7 @@ impl ErasureBatch<'_> {
         let consents = transaction.query(sql, params).await?;
         let mut given = Vec::with_capacity(consents.len());
         for row in &consents {
-            let mut cells = Cells::of(row);
+            let mut cells = Cells::new(row);
             given.push((cells.take()?, cells.take()?));
         }
         // Some may have been deleted individually.
@@ -322,7 +322,7 @@ impl ErasureBatch<'_> {
         }
         let app = self.erasure.app_id;
         let is_theirs = |row: &ResponseRow| match row.respondent_id {
-            Some(whose) => self.erasure.person == Person::Respondent(whose),
+            Some(whose) => self.erasure.target == ErasureTarget::Respondent(whose),
             None => true,
         };
         let rows = stored(transaction, app, &given).await?;
@@ -350,7 +350,7 @@ async fn stored(
     let (flows, ids): (Vec<Uuid>, Vec<Uuid>) = responses.iter().copied().unzip();
     let found = transaction.query(&sql, &[&app.uuid(), &flows, &ids]).await?;
     let rows: StoreResult<Vec<ResponseRow>> =
-        found.iter().map(|row| codec::response(&mut Cells::of(row))).collect();
+        found.iter().map(|row| codec::response(&mut Cells::new(row))).collect();
     Ok(rows?)
 }
 
@@ -376,7 +376,7 @@ async fn forget_answers(
     let events: Vec<_> = rows.iter().flat_map(|row| events_of(row.response_id)).collect();
     endpoints::forget_replies(transaction, app, &events).await?;
     match mark.answers {
-        Answers::Delete => {
+        ErasedAnswers::Delete => {
             let keys: Vec<ResponseKey> = rows.iter().map(key_of).collect();
             delete(transaction, app, &keys, MARK_KEYS).await?;
             let mut ids = events::ids(transaction).await?;
@@ -386,7 +386,7 @@ async fn forget_answers(
                 events::put(transaction, &event).await?;
             }
         }
-        Answers::Keep => {
+        ErasedAnswers::Keep => {
             let unlinked = |row: ResponseRow| (row.clone(), row.unlinked(&mark.identities));
             let rows = rows.into_iter().map(unlinked).collect();
             rewrite(transaction, app, rows).await?;
@@ -430,7 +430,7 @@ async fn rewrite(
         given()
     );
     let rows: Vec<_> = rows.iter().map(|row| (row, None)).collect();
-    let columns = Columns::of(app, &rows);
+    let columns = Columns::new(app, &rows);
     transaction.execute(&sql, &columns.params()).await.map(|_| ())
 }
 
@@ -445,7 +445,7 @@ async fn recount(
 ) -> Result<(), TransactionError> {
     let mut at_once: HashMap<Uuid, bool> = HashMap::new();
     for row in held {
-        at_once.insert(Cells::of(row).take()?, Cells::after(row, 2).take()?);
+        at_once.insert(Cells::new(row).take()?, Cells::after(row, 2).take()?);
     }
     let changed = before.into_iter().zip(after).filter_map(|(row, stays)| {
         let at_once = *at_once.get(&row.response_id.uuid())?;

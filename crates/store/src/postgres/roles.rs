@@ -7,7 +7,7 @@ use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{self, apps, flows, instance, respondents, responses};
@@ -222,9 +222,9 @@ impl RespondentStore for PgStore {
     async fn find_respondent_by(
         &self,
         app: AppId,
-        known: &Known,
+        known: &ProfileIdentity,
     ) -> StoreResult<Option<RespondentId>> {
-        respondents::by_known(&self.pool, app, known).await
+        respondents::by_identity(&self.pool, app, known).await
     }
 
     async fn list_respondents(
@@ -264,7 +264,7 @@ impl RespondentStore for PgStore {
     async fn list_invitations_of(
         &self,
         app: AppId,
-        known: &[Known],
+        known: &[ProfileIdentity],
         page: Page<AssignmentId>,
     ) -> StoreResult<Vec<InvitationRow>> {
         invitations::of_person(&self.pool, app, known, page).await

@@ -176,7 +176,7 @@ fn indexed_columns(
     cells: &mut Cells,
 ) -> StoreResult<(FlowVersionId, Admission, String, Option<String>)> {
     let version = cells.id(FlowVersionId::from_uuid)?;
-    Ok((version, Admission::of_admitted(cells.take()?), cells.take()?, cells.take()?))
+    Ok((version, Admission::from_admitted(cells.take()?), cells.take()?, cells.take()?))
 }
 
 /// The end of the last block, and whole blocks of the responses after it.
@@ -329,7 +329,7 @@ pub(super) async fn narrowed(
     ahead: &mut Ahead,
 ) -> StoreResult<Narrowed> {
     ahead.is_in_blocks = false;
-    let query_terms = QueryTerms::of(&scan.query);
+    let query_terms = QueryTerms::new(&scan.query);
     if query_terms.is_empty() {
         return Ok(Narrowed::To(span));
     }

@@ -79,7 +79,7 @@ async fn put(
 ) -> Result<(), TransactionError> {
     let is_spread = transaction.is_spread();
     for rows in groups(is_spread, rows.into_iter(), |row| row.app_id) {
-        let apps = AppColumn::of(is_spread, rows.iter().map(|row| row.app_id));
+        let apps = AppColumn::new(is_spread, rows.iter().map(|row| row.app_id));
         let flows: Vec<_> = rows.iter().map(|row| row.flow_id.uuid()).collect();
         let days: Vec<_> = rows.iter().map(|row| i64::from(row.day.number())).collect();
         let versions: Vec<_> = rows.iter().map(|row| row.flow_version_id.uuid()).collect();

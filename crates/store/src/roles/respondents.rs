@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_flow::id::{AppId, AssignmentId, FlowId, RespondentId, ResponseId};
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use sluice_flow::time::Timestamp;
 
 use crate::{
@@ -25,7 +25,7 @@ pub trait RespondentStore: Send + Sync + 'static {
     async fn find_respondent_by(
         &self,
         app: AppId,
-        known: &Known,
+        known: &ProfileIdentity,
     ) -> StoreResult<Option<RespondentId>>;
 
     /// The app's respondents in the order of their ids, which is the order of the days when they
@@ -95,7 +95,7 @@ pub trait RespondentStore: Send + Sync + 'static {
     async fn list_invitations_of(
         &self,
         app: AppId,
-        known: &[Known],
+        known: &[ProfileIdentity],
         page: Page<AssignmentId>,
     ) -> StoreResult<Vec<InvitationRow>>;
 

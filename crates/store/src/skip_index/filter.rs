@@ -24,7 +24,7 @@ pub(crate) struct Term(u64);
 
 impl Term {
     /// A term made from several texts; the first is the kind.
-    pub(super) fn of(parts: [&str; 3]) -> Self {
+    pub(super) fn new(parts: [&str; 3]) -> Self {
         let mut hash = FNV_OFFSET;
         for part in parts {
             for byte in part.bytes().chain([SEPARATOR]) {
@@ -87,20 +87,20 @@ mod tests {
     use super::*;
 
     fn term(n: u32) -> Term {
-        Term::of(["t", "name", &n.to_string()])
+        Term::new(["t", "name", &n.to_string()])
     }
 
     #[test]
     fn stored_filters_never_change() {
-        assert_eq!(Term::of(["t", "plan", "pro"]).0, 0xc519_a7be_7c07_d69e);
-        let filter = filter_of(&[Term::of(["t", "plan", "pro"]), Term::of(["a", "nps", "9"])]);
+        assert_eq!(Term::new(["t", "plan", "pro"]).0, 0xc519_a7be_7c07_d69e);
+        let filter = filter_of(&[Term::new(["t", "plan", "pro"]), Term::new(["a", "nps", "9"])]);
         assert_eq!(filter, [132, 128, 240, 127, 64, 8, 33, 32]);
     }
 
     #[test]
     fn terms_split_at_different_points_differ() {
         let terms = [["t", "ab", "c"], ["t", "a", "bc"], ["ta", "b", "c"], ["t", "abc", ""]];
-        let mut hashes = terms.map(Term::of).to_vec();
+        let mut hashes = terms.map(Term::new).to_vec();
         hashes.sort_unstable();
         hashes.dedup();
         assert_eq!(hashes.len(), terms.len());

@@ -134,7 +134,7 @@ pub(crate) struct Narrowing {
 }
 
 impl Narrowing {
-    pub(crate) fn of(span: Span, order: Order) -> Self {
+    pub(crate) fn new(span: Span, order: Order) -> Self {
         Self { rest: Some(span), order, found: None, joined: 0, checked: 0 }
     }
 
@@ -211,7 +211,7 @@ mod tests {
     }
 
     fn narrowed(order: Order, of: Span, blocks: &[(Span, bool)]) -> Narrowed {
-        let mut narrowing = Narrowing::of(of, order);
+        let mut narrowing = Narrowing::new(of, order);
         let result = blocks.iter().find_map(|&(block, may)| narrowing.take(block, may));
         result.unwrap_or_else(|| narrowing.ends())
     }

@@ -12,23 +12,23 @@ use crate::ResponseQuery;
 const ANSWER_BYTES_MAX: usize = 64;
 
 fn of_version(version: FlowVersionId) -> Term {
-    Term::of(["version", &version.to_string(), ""])
+    Term::new(["version", &version.to_string(), ""])
 }
 
 fn of_admission(admission: Admission) -> Term {
-    Term::of(["admission", admission.as_str(), ""])
+    Term::new(["admission", admission.as_str(), ""])
 }
 
 fn of_tag(name: &str, value: &str) -> Term {
-    Term::of(["tag", name, value])
+    Term::new(["tag", name, value])
 }
 
 fn of_answer(question: &str, value: &str) -> Term {
-    Term::of(["answer", question, value])
+    Term::new(["answer", question, value])
 }
 
 fn of_other(question: &str) -> Term {
-    Term::of(["other", question, ""])
+    Term::new(["other", question, ""])
 }
 
 /// The columns of a response that become terms, as stored.
@@ -91,7 +91,7 @@ impl Terms {
 pub(crate) struct QueryTerms(Vec<Term>);
 
 impl QueryTerms {
-    pub(crate) fn of(query: &ResponseQuery) -> Self {
+    pub(crate) fn new(query: &ResponseQuery) -> Self {
         let tags = query.tags.iter().map(|(name, value)| of_tag(name, value));
         // Only equality: other comparisons match many values.
         let answers = query.answers.iter().filter_map(|filter| match &filter.test {
@@ -151,7 +151,7 @@ mod tests {
         ] {
             let query = ResponseQuery { version, admission, ..query_of_all() };
             assert_eq!(
-                QueryTerms::of(&query).may_be_in(&block),
+                QueryTerms::new(&query).may_be_in(&block),
                 expected,
                 "{version:?} {admission:?}"
             );
@@ -187,7 +187,7 @@ mod tests {
             (&[], &[("team", "c")], false),
         ] {
             let query = ResponseQuery { answers: is(answers), tags: pairs(tags), ..query_of_all() };
-            assert_eq!(QueryTerms::of(&query).may_be_in(&block), expected, "{answers:?} {tags:?}");
+            assert_eq!(QueryTerms::new(&query).may_be_in(&block), expected, "{answers:?} {tags:?}");
         }
     }
 
@@ -197,14 +197,16 @@ mod tests {
         for test in [AnswerTest::IsNot("9".into()), AnswerTest::Answered(false)] {
             let answers = vec![AnswerFilter { question: "nps".into(), test }];
             let query = ResponseQuery { answers, ..query_of_all() };
-            assert!(QueryTerms::of(&query).is_empty() && QueryTerms::of(&query).may_be_in(&block));
+            assert!(
+                QueryTerms::new(&query).is_empty() && QueryTerms::new(&query).may_be_in(&block)
+            );
         }
     }
 
     #[test]
     fn unreadable_content_is_not_excluded() {
         let query = ResponseQuery { tags: vec![("a".into(), "b".into())], ..query_of_all() };
-        assert!(QueryTerms::of(&query).may_be_in(&filter("{", None)));
-        assert!(!QueryTerms::of(&query).may_be_in(&filter("{}", None)));
+        assert!(QueryTerms::new(&query).may_be_in(&filter("{", None)));
+        assert!(!QueryTerms::new(&query).may_be_in(&filter("{}", None)));
     }
 }

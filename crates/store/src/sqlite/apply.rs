@@ -83,7 +83,7 @@ fn is_empty(connection: &Connection, sql: &str) -> Result<bool> {
 fn revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {
     connection
         .prepare_cached("SELECT revision FROM apps WHERE app_id = ?1")?
-        .query_row([bytes!(app)], |row| Cells::of(row).revision())
+        .query_row([bytes!(app)], |row| Cells::new(row).revision())
         .optional()
 }
 
@@ -139,7 +139,7 @@ fn put(
             rows.iter().try_for_each(|row| invitations::add(connection, row))?;
             Ok(rows.first().map(|row| row.app_id))
         }
-        Write::Invitation(step) => invitations::step(connection, step),
+        Write::Invitation(step) => return invitations::step(connection, step),
         Write::Report(row) => reports::put(connection, row).map(|()| Some(row.app_id)),
         Write::DeleteReport(app, report) => {
             reports::delete(connection, *app, *report).map(|()| Some(*app))

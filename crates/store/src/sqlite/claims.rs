@@ -6,7 +6,9 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, RespondentId};
-use sluice_flow::respondent::{Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, Known, link};
+use sluice_flow::respondent::{
+    Claim, Holder, IDENTITIES_PER_RESPONDENT_MAX, ProfileIdentity, link,
+};
 
 use super::codec::{self, Cells, ReadCells as _, bytes};
 use crate::{ConsentRow, IdentityRow, RespondentRow, ResponseRow};
@@ -37,12 +39,16 @@ pub(super) fn settle(connection: &Connection, app: AppId, claim: &Claim) -> Resu
     Ok(respondent_id)
 }
 
-pub(super) fn holder(connection: &Connection, app: AppId, known: &Known) -> Result<Option<Holder>> {
+pub(super) fn holder(
+    connection: &Connection,
+    app: AppId,
+    known: &ProfileIdentity,
+) -> Result<Option<Holder>> {
     let most = IDENTITIES_PER_RESPONDENT_MAX as i64;
     connection
         .prepare_cached(HOLDER)?
         .query_row(params![bytes!(app), known.of.as_str(), known.value, most], |row| {
-            let mut cells = Cells::of(row);
+            let mut cells = Cells::new(row);
             let respondent = cells.id(RespondentId::from_uuid)?;
             let (has_user_id, all) = (cells.take()?, cells.take::<u32>()? as usize);
             let addresses = all.saturating_sub(usize::from(has_user_id));

@@ -111,7 +111,7 @@ fn rest(connection: &Connection, set: &SetClosing) -> Result<Vec<(FlowVersionId,
     let mut statement = connection.prepare_cached(&sql)?;
     let of = params![bytes!(set.app_id), bytes!(set.flow_id), first];
     let found = statement.query_map(of, |row| {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         Ok((cells.id(FlowVersionId::from_uuid)?, cells.text()?))
     });
     found?.collect()

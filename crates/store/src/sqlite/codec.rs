@@ -41,7 +41,7 @@ pub(super) struct Cells<'a, 'stmt> {
 }
 
 impl<'a, 'stmt> Cells<'a, 'stmt> {
-    pub(super) fn of(row: &'a Row<'stmt>) -> Self {
+    pub(super) fn new(row: &'a Row<'stmt>) -> Self {
         Self { row, next: 0 }
     }
 
@@ -124,37 +124,4 @@ fn unwritable(why: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(why))
 }
 
-readers! {
-    Cells, Result:
-    admin_request -> AdminRequestRow,
-    app -> App,
-    key -> KeyRow,
-    identity_key -> IdentityKeyRow,
-    flow -> FlowRow,
-    version -> VersionRow,
-    response -> ResponseRow,
-    respondent -> RespondentRow,
-    identity -> IdentityRow,
-    consent -> ConsentRow,
-    used_key -> UsedKeyRow,
-    token -> TokenRow,
-    audit -> AuditRow,
-    invitation -> InvitationRow,
-    visit_count -> VisitCountRow,
-    closing_counts -> ClosingCountsRow,
-    user -> UserRow,
-    grant -> GrantRow,
-    saved_view -> SavedViewRow,
-    link -> LinkRow,
-    session -> SessionRow,
-    report -> ReportRow,
-    short_path -> ShortPathRow,
-    test_response -> TestResponseRow,
-    mail -> MailRow,
-    asset -> AssetRow,
-    asset_info -> AssetInfo,
-    event -> EventRow,
-    endpoint -> EndpointRow,
-    delivery -> DeliveryRow,
-    sink_position -> SinkPositionRow,
-}
+readers! { Cells, Result }

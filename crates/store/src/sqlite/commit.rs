@@ -14,7 +14,7 @@ use super::claims;
 use super::closing;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::response_keys::{NewKeys, Placed};
-use super::response_row::{self, PARAMETERS, Place, key_in_app};
+use super::response_row::{self, IntegerIds, PARAMETERS, key_in_app};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
 use super::{counts, invitations};
@@ -69,8 +69,8 @@ struct Batch<'c, 'r> {
     revisions: BTreeMap<AppId, Option<u64>>,
     numbers: VersionNumbers,
     keys: NewKeys,
-    /// Rows with a place that are not inserted yet.
-    waiting: Vec<(Place, Cow<'r, ResponseRow>, Option<&'r IdempotencyKey>)>,
+    /// Rows that are not inserted yet.
+    waiting: Vec<(IntegerIds, Cow<'r, ResponseRow>, Option<&'r IdempotencyKey>)>,
     waiting_keys: HashSet<&'r IdempotencyKey>,
     /// Whether there are keys of removed responses; read if a row has a key.
     has_used_keys: Option<bool>,
@@ -157,13 +157,13 @@ impl<'c, 'r> Batch<'c, 'r> {
             claims::put_consent(self.connection, &claims::consent_of(&row, respondent))?;
             row.to_mut().respondent_id = Some(respondent);
         }
-        let place = Place {
+        let integer_ids = IntegerIds {
             key: self.key_of(row.response_id)?,
-            numbers: self.numbers.of(self.connection, &row)?,
+            numbers: self.numbers.get_or_add(self.connection, &row)?,
         };
         let key = response.idempotency_key.as_ref();
         self.waiting_keys.extend(key);
-        self.waiting.push((place, row, key));
+        self.waiting.push((integer_ids, row, key));
         Ok(())
     }
 
@@ -187,8 +187,8 @@ impl<'c, 'r> Batch<'c, 'r> {
             }
             let mut insert = self.connection.prepare_cached(sql)?;
             while let Some((piece, rest)) = rows.split_at_checked(count) {
-                for (index, (place, row, key)) in piece.iter().enumerate() {
-                    response_row::bind(&mut insert, index * PARAMETERS, *place, row, *key)?;
+                for (index, (integer_ids, row, key)) in piece.iter().enumerate() {
+                    response_row::bind(&mut insert, index * PARAMETERS, *integer_ids, row, *key)?;
                 }
                 insert.raw_execute()?;
                 rows = rest;
@@ -209,7 +209,7 @@ fn id_in_use() -> rusqlite::Error {
 fn public_revision(connection: &Connection, app: AppId) -> Result<Option<u64>> {
     connection
         .prepare_cached("SELECT public_revision FROM apps WHERE app_id = ?1")?
-        .query_row([bytes!(app)], |row| Cells::of(row).revision())
+        .query_row([bytes!(app)], |row| Cells::new(row).revision())
         .optional()
 }
 
@@ -222,7 +222,7 @@ pub(super) fn find_by_idempotency_key(
     connection
         .prepare_cached(UNDER_KEY)?
         .query_row(params![key_in_app(app, *key), bytes!(app), key], |row| {
-            let mut cells = Cells::of(row);
+            let mut cells = Cells::new(row);
             Ok((cells.id(ResponseId::from_uuid)?, cells.take()?))
         })
         .optional()

@@ -97,7 +97,7 @@ const LOG_KEPT_BYTES: i64 = 64 * 1024 * 1024;
 const STATEMENTS_MAX: usize = 64;
 
 /// The settings of a connection: name, and the value written and then read back.
-fn settings(role: ConnectionRole) -> [(&'static str, i64); 11] {
+fn settings(role: ConnectionRole) -> [(&'static str, i64); 12] {
     let (cache, query_only) = match role {
         ConnectionRole::Writer => (WRITER_CACHE_KIBIBYTES, 0),
         ConnectionRole::Reader | ConnectionRole::ReadOnly => (READER_CACHE_KIBIBYTES, 1),
@@ -115,6 +115,8 @@ fn settings(role: ConnectionRole) -> [(&'static str, i64); 11] {
         ("wal_autocheckpoint", 0),
         ("journal_size_limit", LOG_KEPT_BYTES),
         ("cache_size", -cache),
+        // Pages are written to the log only by a commit, as `sluice_vfs` needs.
+        ("cache_spill", 0),
         ("query_only", query_only),
     ]
 }
@@ -132,11 +134,11 @@ pub(super) fn connect(
         return Err(OpenError::NoSchema { path: path.to_owned() });
     }
     let opened = open(path, role);
-    let connection = opened.map_err(|error| OpenError::of(path, error))?;
+    let connection = opened.map_err(|error| OpenError::from_sqlite(path, error))?;
     let wait = connection.busy_timeout(options.busy_timeout);
-    wait.map_err(|error| OpenError::of(path, error))?;
+    wait.map_err(|error| OpenError::from_sqlite(path, error))?;
     schema::refuse_foreign(&connection, path)?;
-    set_up(&connection, role, options).map_err(|error| OpenError::of(path, error))?;
+    set_up(&connection, role, options).map_err(|error| OpenError::from_sqlite(path, error))?;
     verify(&connection, role, options, path)?;
     Ok(connection)
 }
@@ -195,7 +197,7 @@ fn verify(
         connection
             .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
             .map(text)
-            .map_err(|error| OpenError::of(path, error))
+            .map_err(|error| OpenError::from_sqlite(path, error))
     };
     let timeout = i64::try_from(options.busy_timeout.as_millis()).unwrap_or(i64::MAX);
     let expected = settings(role)

@@ -18,7 +18,7 @@ use super::transaction::{Finish, TransactionError};
 use super::version_numbers::{OF_FLOW, RESPONSES};
 use super::{count_rows, recount, response_keys, skip_index};
 use crate::counting::{
-    self, Counted, DailyCountsKey, DamagedDay, Definitions, FLOWS_PER_CALL, FOLD_BYTES_MAX,
+    self, CountsRow, DailyCountsKey, DamagedDay, Definitions, FLOWS_PER_CALL, FOLD_BYTES_MAX,
     NewDelta, Reading, Subtractions,
 };
 use crate::{
@@ -150,7 +150,7 @@ fn fold(
         let mut select = connection.prepare_cached(DELTAS)?;
         let mut rows = select.query(params![ids.0, ids.1])?;
         while let Some(row) = rows.next()? {
-            let mut cells = Cells::of(row);
+            let mut cells = Cells::new(row);
             let delta_id: [u8; 16] = cells.take()?;
             let flow_version_id = cells.id(FlowVersionId::from_uuid)?;
             let day = Day::from_number(cells.take()?);
@@ -217,7 +217,7 @@ fn put(
     deltas: &[impl AsRef<[u8]>],
 ) -> Result<Result<bool, Damaged>> {
     let mut daily = DailyCounts::default();
-    let gathered = match Gathered::of_all(deltas.iter().map(AsRef::as_ref)) {
+    let gathered = match Gathered::from_deltas(deltas.iter().map(AsRef::as_ref)) {
         Ok(gathered) => gathered,
         Err(damaged) => return Ok(Err(damaged)),
     };
@@ -370,15 +370,15 @@ pub(super) fn read(
         let body = row.get_ref(4)?.as_blob()?;
         let taken = if kind == 2 {
             let passed = Uuid::from_slice(body).unwrap_or_default();
-            reading.take(Counted::Scan { passed })
+            reading.take(CountsRow::Scan { passed })
         } else {
             let version = Uuid::from_slice(row.get_ref(1)?.as_blob()?).unwrap_or_default();
             let version = FlowVersionId::from_uuid(version);
             let day = Day::from_number(row.get(2)?);
             let segment = row.get_ref(3)?.as_blob()?;
             reading.take(match kind {
-                0 => Counted::Part { version, day, segment, body },
-                _ => Counted::Delta { version, day, body },
+                0 => CountsRow::Part { version, day, segment, body },
+                _ => CountsRow::Delta { version, day, body },
             })
         };
         if let Err(damaged) = taken {

@@ -11,17 +11,17 @@ use super::read::{limit, many, one};
 use super::transaction::{Finish, TransactionError};
 use crate::endpoint::{SETTINGS, columns_after, replacing};
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EndpointStore, EndpointWrite, Lane,
-    Progress, Redelivery, Saved, StoreResult,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointLane, EndpointRow, EndpointStore,
+    EndpointWrite, Progress, Redelivery, Saved, StoreResult,
 };
 
 /// Endpoints of a lane that a worker can take at `?1`; `?2` is a JSON array of the slow ones.
-fn free(lane: Lane) -> String {
+fn free(lane: EndpointLane) -> String {
     const FREE: &str = "disabled_at IS NULL AND due_at <= ?1 AND leased_until <= ?1";
     const KNOWN: &str = "IN (SELECT value FROM json_each(?2))";
     match lane {
-        Lane::Prompt => format!("{FREE} AND NOT hex(endpoint_id) {KNOWN}"),
-        Lane::Slow => format!("{FREE} AND hex(endpoint_id) {KNOWN}"),
+        EndpointLane::Prompt => format!("{FREE} AND NOT hex(endpoint_id) {KNOWN}"),
+        EndpointLane::Slow => format!("{FREE} AND hex(endpoint_id) {KNOWN}"),
     }
 }
 

@@ -91,7 +91,7 @@ fn responses(
     while let Some(row) = found.next()? {
         scanned += 1;
         if row.get::<_, [u8; 16]>(APP_AT)? == app {
-            let row = codec::response(&mut Cells::of(row))?;
+            let row = codec::response(&mut Cells::new(row))?;
             bytes += row.texts_len();
             rows.push(row);
         }
@@ -123,11 +123,11 @@ fn responses_of_flow(
     while bytes < query.bytes_max
         && let Some(row) = found.next()?
     {
-        let row = codec::response(&mut Cells::of(row))?;
+        let row = codec::response(&mut Cells::new(row))?;
         bytes += row.texts_len();
         rows.push(row);
     }
-    Ok(LogPart::of_responses(rows, query))
+    Ok(LogPart::from_responses(rows, query))
 }
 
 fn events(connection: &Connection, query: &LogQuery, end: EventId) -> Result<LogPart<EventRow>> {

@@ -91,7 +91,7 @@ struct Checkpointed {
 
 impl Files {
     /// The files of a database that this connection has written to.
-    pub(super) fn of(path: &Path, connection: &Connection) -> io::Result<Self> {
+    pub(super) fn new(path: &Path, connection: &Connection) -> io::Result<Self> {
         // SQLite puts the log beside the file that a link points to.
         let path = &std::fs::canonicalize(path)?;
         let log = beside(path, "-wal");

@@ -13,7 +13,7 @@ use super::claims::{put_consent, put_identity, put_respondent};
 use super::codec::bytes;
 use super::removal::put_used_key;
 use super::response_keys::{NewKeys, Placed};
-use super::response_row::{self, Place};
+use super::response_row::{self, IntegerIds};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::VersionNumbers;
 use super::{
@@ -79,8 +79,8 @@ impl Responses<'_> {
     ) -> Result<()> {
         let (Placed::Free(key) | Placed::Taken(key)) =
             self.keys.place(connection, row.response_id)?;
-        let place = Place { key, numbers: self.numbers.of(connection, row)? };
-        response_row::bind(&mut self.put, 0, place, row, idempotency_key)?;
+        let integer_ids = IntegerIds { key, numbers: self.numbers.get_or_add(connection, row)? };
+        response_row::bind(&mut self.put, 0, integer_ids, row, idempotency_key)?;
         self.put.raw_execute().map(|_| ())
     }
 }

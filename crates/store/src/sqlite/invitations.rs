@@ -3,14 +3,15 @@
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, RespondentId, ResponseId};
 use sluice_flow::invitation::{EMAIL, Invitee, USER_ID, day_of};
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_flow::time::Timestamp;
 
 use super::codec::{self, Cells, INVITATION, ReadCells as _, bytes};
 use super::read::{limit, many, one};
+use super::transaction::TransactionError;
 use crate::{
     InvitationCounts, InvitationQuery, InvitationRow, InvitationStep, NewResponse, Page,
-    ResponseRow, state_in_sql,
+    ResponseRow, StoreError, state_in_sql,
 };
 
 /// The condition for a row to accept a response at `?1`.
@@ -65,7 +66,10 @@ fn put(connection: &Connection, row: &InvitationRow, otherwise: &str) -> Result<
 }
 
 /// Moves invitations forward; returns the app whose state this changes, if any.
-pub(super) fn step(connection: &Connection, step: &InvitationStep) -> Result<Option<AppId>> {
+pub(super) fn step(
+    connection: &Connection,
+    step: &InvitationStep,
+) -> std::result::Result<Option<AppId>, TransactionError> {
     match step {
         InvitationStep::Open { app, assignment, at } => {
             let sql = "UPDATE invitations SET opened_at = ?3 \
@@ -81,7 +85,9 @@ pub(super) fn step(connection: &Connection, step: &InvitationStep) -> Result<Opt
                  WHERE app_id = ?1 AND assignment_id = ?2 \
                  AND revoked_at IS NULL AND completed_at IS NULL";
             let params = params![bytes!(app), bytes!(assignment), at.as_millis()];
-            connection.prepare_cached(sql)?.execute(params)?;
+            if connection.prepare_cached(sql)?.execute(params)? == 0 {
+                return Err(TransactionError::Answer(StoreError::Conflict));
+            }
         }
     }
     Ok(Some(step.app()))
@@ -187,7 +193,7 @@ pub(super) fn is_invited(
 pub(super) fn of_person(
     connection: &Connection,
     app: AppId,
-    known: &[Known],
+    known: &[ProfileIdentity],
     page: Page<AssignmentId>,
 ) -> Result<Vec<InvitationRow>> {
     let sql = format!(

@@ -49,7 +49,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn of(connection: &mut Connection, pages_max: i32) -> rusqlite::Result<Self> {
+    pub(super) fn new(connection: &mut Connection, pages_max: i32) -> rusqlite::Result<Self> {
         let pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&pages);
         let hook = move |_: &mut Wal, pages| {
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn while_writes_are_slow_the_log_is_written_back_later() {
         let mut connection = Connection::open_in_memory().unwrap();
-        let mut log = Log::of(&mut connection, i32::MAX).unwrap();
+        let mut log = Log::new(&mut connection, i32::MAX).unwrap();
         let fast = Duration::from_millis(2);
         for (pages, took, is_due) in [
             (CHECKPOINT_PAGES - 1, fast, false),

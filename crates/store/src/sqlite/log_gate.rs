@@ -3,7 +3,7 @@
 //! Ids are assigned before the writer gets to a write, so one with a later id may become visible
 //! first. A write therefore enters the gate when it is queued, with its first id, and readers stop
 //! before that. A write that comes with an id which readers have already passed is late: its
-//! responses are announced again ([`crate::LATE`]).
+//! responses are announced again ([`crate::LATE`]). The gate knows the writes of this process only.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +21,7 @@ pub(super) struct LogGate(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The last position that a reader was told.
+    /// The last position that a reader received.
     read_up_to: u128,
     /// The first ids of the writes in progress.
     writes: Vec<u128>,

@@ -30,8 +30,6 @@ pub enum OpenError {
     NoSchema { path: PathBuf },
     #[error("the database {} has an older schema ({found}; this binary knows {known}): start a server with this binary on it once", path.display())]
     OlderSchema { path: PathBuf, found: i64, known: i64 },
-    #[error("the database {} was created by a build of Sluice from before 0.1.0, whose schema cannot be upgraded: use a new folder or file; export responses that you need with the build that wrote them", path.display())]
-    UnreleasedSchema { path: PathBuf },
     #[error("the schema of {} is not the one that this binary created ({detail}): use the binary that wrote it, or a copy from a backup", path.display())]
     OtherSchema { path: PathBuf, detail: String },
     #[error("the file {} is not a database of Sluice, or its first page is damaged: choose another path, or restore it from a backup", path.display())]
@@ -45,7 +43,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    pub(super) fn of(path: &Path, error: rusqlite::Error) -> Self {
+    pub(super) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let reason = error.to_string();
         match error.sqlite_error_code() {

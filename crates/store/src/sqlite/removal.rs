@@ -8,14 +8,14 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 
 use super::claims::put_respondent;
 use super::codec::{self, Cells, IDENTITY, RESPONDENT, RESPONSE, bytes};
 use super::counts::Going;
 use super::log_gate::Entered;
 use super::read::{limit, many, one, respondents, responses};
-use super::response_row::{self, Place};
+use super::response_row::{self, IntegerIds};
 use super::transaction::{Finish, TransactionError};
 use super::version_numbers::{Numbers, RESPONSES};
 use super::{endpoints, events, invitations, put, response_keys};
@@ -23,8 +23,8 @@ use crate::codec::rewritten_columns;
 use crate::endpoint::events_of;
 use crate::event::EventIds;
 use crate::{
-    Answers, ErasedPart, Erasure, ErasureMark, IdempotencyKey, InvitationRow, Page, Person,
-    RespondentRow, ResponseRow, UsedKeyRow,
+    ErasedAnswers, ErasedPart, Erasure, ErasureMark, ErasureTarget, IdempotencyKey, InvitationRow,
+    Page, RespondentRow, ResponseRow, UsedKeyRow,
 };
 
 /// Replaces a response; with the parameters of [`response_row::bind`], of which the first is its
@@ -48,7 +48,7 @@ pub(super) fn response(
         "SELECT {RESPONSE}, idempotency_key, counted FROM {RESPONSES} WHERE response_key = ?1"
     );
     let (row, at_once) = connection.prepare_cached(&sql)?.query_row([key], |row| {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         let row = codec::response(&mut cells)?;
         keep_used(connection, &row, cells.take()?)?;
         Ok((row, cells.take()?))
@@ -93,9 +93,9 @@ pub(super) fn erase(
     entered: &Entered,
 ) -> Result<(ErasedPart, Finish), TransactionError> {
     let mut ids = EventIds::new(entered.current(erasure.audit.audit_id.made_at()));
-    match erasure.person {
-        Person::Respondent(id) => erase_respondent(connection, erasure, id, &mut ids),
-        Person::Invitee(ref known) => {
+    match erasure.target {
+        ErasureTarget::Respondent(id) => erase_respondent(connection, erasure, id, &mut ids),
+        ErasureTarget::Invitee(ref known) => {
             let (mut removed, mut going) = (ErasedPart::default(), Going::default());
             let mark = erasure.mark(None, &[]);
             let mut part = ErasureBatch { erasure, mark: &mark, room: erasure.limit };
@@ -147,7 +147,11 @@ fn erase_respondent(
 }
 
 /// The first identities of a respondent, the user id before the addresses.
-fn identities(connection: &Connection, erasure: &Erasure, id: RespondentId) -> Result<Vec<Known>> {
+fn identities(
+    connection: &Connection,
+    erasure: &Erasure,
+    id: RespondentId,
+) -> Result<Vec<ProfileIdentity>> {
     let sql = format!(
         "SELECT {IDENTITY} FROM identities \
          WHERE app_id = ?1 AND respondent_id = ?2 AND type = 'userId' UNION ALL \
@@ -172,7 +176,7 @@ impl ErasureBatch<'_> {
     fn forget_identities(
         &mut self,
         connection: &Connection,
-        found: &[Known],
+        found: &[ProfileIdentity],
         removed: &mut ErasedPart,
         going: &mut Going,
     ) -> Result<bool> {
@@ -192,7 +196,7 @@ impl ErasureBatch<'_> {
     fn forget_invitations(
         &mut self,
         connection: &Connection,
-        known: &Known,
+        known: &ProfileIdentity,
         removed: &mut ErasedPart,
         going: &mut Going,
     ) -> Result<bool> {
@@ -239,12 +243,12 @@ impl ErasureBatch<'_> {
         row: &InvitationRow,
         going: &mut Going,
     ) -> Result<u64> {
-        let Erasure { person, audit, .. } = self.erasure;
+        let Erasure { target, audit, .. } = self.erasure;
         invitations::forget(connection, row, audit.audit_id.made_at())?;
         let Some(id) = row.response_id else { return Ok(0) };
         let Some(response) = responses::by_id(connection, id)? else { return Ok(0) };
         let is_theirs = match response.respondent_id {
-            Some(whose) => *person == Person::Respondent(whose),
+            Some(whose) => *target == ErasureTarget::Respondent(whose),
             None => true,
         };
         if is_theirs {
@@ -267,10 +271,10 @@ fn forget_answers(
     going: &mut Going,
 ) -> Result<()> {
     match mark.answers {
-        Answers::Delete => {
+        ErasedAnswers::Delete => {
             response(connection, row.response_id, going)?;
         }
-        Answers::Keep => {
+        ErasedAnswers::Keep => {
             let kept = row.clone().unlinked(&mark.identities);
             let at_once = rewrite(connection, &kept)?;
             going.note(connection, row, at_once, Some(&kept))?;
@@ -288,12 +292,12 @@ fn rewrite(connection: &Connection, row: &ResponseRow) -> Result<bool> {
     let key = response_keys::find(connection, row.response_id)?;
     let sql = "SELECT response_key, flow_number, version_number, idempotency_key, counted \
          FROM responses WHERE response_key = ?1";
-    let (place, used, at_once) = connection.prepare_cached(sql)?.query_row([key], |row| {
+    let (integer_ids, used, at_once) = connection.prepare_cached(sql)?.query_row([key], |row| {
         let numbers = Numbers { flow: row.get(1)?, version: row.get(2)? };
-        Ok((Place { key: row.get(0)?, numbers }, row.get(3)?, row.get(4)?))
+        Ok((IntegerIds { key: row.get(0)?, numbers }, row.get(3)?, row.get(4)?))
     })?;
     let mut rewrite = connection.prepare_cached(&REWRITE)?;
-    response_row::bind(&mut rewrite, 0, place, row, None)?;
+    response_row::bind(&mut rewrite, 0, integer_ids, row, None)?;
     rewrite.raw_execute()?;
     keep_used(connection, row, used)?;
     Ok(at_once)

@@ -270,7 +270,7 @@ mod tests {
         let mut select = connection
             .prepare("SELECT response_key, response_id FROM responses ORDER BY response_key")
             .unwrap();
-        let rows = select.query_map([], |row| stored(&mut Cells::of(row))).unwrap();
+        let rows = select.query_map([], |row| stored(&mut Cells::new(row))).unwrap();
         let rows: Vec<Stored> = rows.map(Result::unwrap).collect();
         assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), Vec::from_iter(ids.clone()));
         for row in rows {

@@ -21,9 +21,9 @@ pub(super) fn columns() -> impl Iterator<Item = &'static str> {
     NUMBERS.into_iter().chain(own).chain(["idempotency_key"])
 }
 
-/// Where a response is stored.
+/// What a row has in place of its ids: its key, and the numbers of its flow and version.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct IntegerIds {
     pub(super) key: i64,
     pub(super) numbers: Numbers,
 }
@@ -32,12 +32,12 @@ pub(super) struct Place {
 pub(super) fn bind(
     statement: &mut CachedStatement,
     before: usize,
-    place: Place,
+    integer_ids: IntegerIds,
     row: &ResponseRow,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> Result<()> {
     let mut at = before;
-    for number in [place.key, place.numbers.flow, place.numbers.version] {
+    for number in [integer_ids.key, integer_ids.numbers.flow, integer_ids.numbers.version] {
         at += 1;
         statement.raw_bind_parameter(at, number)?;
     }

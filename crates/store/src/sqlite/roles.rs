@@ -5,7 +5,7 @@ use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId, UserId,
 };
 use sluice_flow::invitation::Invitee;
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use sluice_flow::time::{Day, Timestamp};
 
 use super::read::{apps, flows, instance, respondents, responses};
@@ -163,7 +163,7 @@ impl AdminStore for SqliteStore {
 #[async_trait]
 impl ResponseStore for SqliteStore {
     async fn list_responses(&self, query: &ResponseQuery) -> StoreResult<ResponsePage> {
-        let mut scan = Scan::of(query);
+        let mut scan = Scan::new(query);
         while scan.slice(responses::SLICE_ROWS).is_some() {
             scan = self.readers.read(move |it| responses::step(it, scan)).await?;
         }
@@ -171,7 +171,7 @@ impl ResponseStore for SqliteStore {
     }
 
     async fn count_responses(&self, query: &ResponseQuery) -> StoreResult<ResponseCount> {
-        let mut scan = Scan::of(query);
+        let mut scan = Scan::new(query);
         while scan.slice(responses::SLICE_ROWS).is_some() {
             scan = self.readers.read(move |it| responses::step_counting(it, scan)).await?;
         }
@@ -223,10 +223,10 @@ impl RespondentStore for SqliteStore {
     async fn find_respondent_by(
         &self,
         app: AppId,
-        known: &Known,
+        known: &ProfileIdentity,
     ) -> StoreResult<Option<RespondentId>> {
         let known = known.clone();
-        self.readers.read(move |it| respondents::by_known(it, app, &known)).await
+        self.readers.read(move |it| respondents::by_identity(it, app, &known)).await
     }
 
     async fn list_respondents(
@@ -266,7 +266,7 @@ impl RespondentStore for SqliteStore {
     async fn list_invitations_of(
         &self,
         app: AppId,
-        known: &[Known],
+        known: &[ProfileIdentity],
         page: Page<AssignmentId>,
     ) -> StoreResult<Vec<InvitationRow>> {
         let known = known.to_vec();

@@ -9,7 +9,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::open_error::OpenError;
-use crate::schema::{self, Applied, Migration, Mismatch, SQLITE, UNRELEASED_HISTORY};
+use crate::schema::{self, Applied, Migration, Mismatch, SQLITE};
 
 /// The mark of Sluice in the file's header; the first migration sets it.
 const APPLICATION_ID: i64 = i64::from_be_bytes([0, 0, 0, 0, b'S', b'L', b'U', b'C']);
@@ -21,8 +21,7 @@ const MAKE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (
     applied_at INTEGER NOT NULL
 ) STRICT";
 
-/// Refuses a file that this binary must not write to: one of another program, or with a schema from
-/// before 0.1.0. Nothing is written before this check, not even a setting.
+/// Refuses a file of another program. Nothing is written before this check, not even a setting.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let is_ours = || -> rusqlite::Result<bool> {
         // Before the mark: another process that creates the database now writes both at once.
@@ -35,22 +34,16 @@ pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(),
         let mark: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
         Ok(tables == 0 || mark == APPLICATION_ID)
     };
-    let failed = |error| OpenError::of(path, error);
-    if !is_ours().map_err(failed)? {
-        return Err(OpenError::NotOurs { path: path.to_owned() });
-    }
-    let is_unreleased = history(connection).map_err(failed)?.is_empty()
-        && has_table(connection, UNRELEASED_HISTORY).map_err(failed)?;
-    match is_unreleased {
-        true => Err(OpenError::UnreleasedSchema { path: path.to_owned() }),
-        false => Ok(()),
+    match is_ours().map_err(|error| OpenError::from_sqlite(path, error))? {
+        true => Ok(()),
+        false => Err(OpenError::NotOurs { path: path.to_owned() }),
     }
 }
 
 /// Applies the migrations that the file does not have yet.
 pub(super) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
     while !pending(connection, path)?.is_empty() {
-        let failed = |error| OpenError::of(path, error);
+        let failed = |error| OpenError::from_sqlite(path, error);
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         // Another process may have applied it before this one got the lock.
@@ -67,7 +60,7 @@ pub(super) fn must_be_current(connection: &Connection, path: &Path) -> Result<()
     if pending(connection, path)?.is_empty() {
         return Ok(());
     }
-    let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
+    let applied = history(connection).map_err(|error| OpenError::from_sqlite(path, error))?;
     let (path, known) = (path.to_owned(), schema::newest(SQLITE));
     Err(match applied.last() {
         Some(newest) => OpenError::OlderSchema { path, found: newest.version, known },
@@ -89,7 +82,7 @@ fn apply(connection: &Connection, migration: &Migration) -> rusqlite::Result<()>
 /// The migrations that the file does not have yet; a history that this binary did not write is an
 /// error.
 fn pending(connection: &Connection, path: &Path) -> Result<&'static [Migration], OpenError> {
-    let applied = history(connection).map_err(|error| OpenError::of(path, error))?;
+    let applied = history(connection).map_err(|error| OpenError::from_sqlite(path, error))?;
     schema::pending(SQLITE, &applied).map_err(|mismatch| {
         let path = path.to_owned();
         match mismatch {
@@ -103,16 +96,12 @@ fn pending(connection: &Connection, path: &Path) -> Result<&'static [Migration],
 
 /// The migrations that were applied to the file, oldest first.
 fn history(connection: &Connection) -> rusqlite::Result<Vec<Applied>> {
-    if !has_table(connection, "schema_history")? {
+    let found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_history'";
+    if connection.query_row(found, [], |_| Ok(())).optional()?.is_none() {
         return Ok(Vec::new());
     }
     connection
         .prepare("SELECT version, checksum FROM schema_history ORDER BY version")?
         .query_map([], |row| Ok(Applied { version: row.get(0)?, checksum: row.get(1)? }))?
         .collect()
-}
-
-fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
-    let found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    Ok(connection.query_row(found, [name], |_| Ok(())).optional()?.is_some())
 }

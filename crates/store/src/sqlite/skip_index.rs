@@ -128,9 +128,9 @@ fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> 
     let mut rows = statement.query(params![bytes!(app), bytes!(flow), first, last])?;
     let mut terms = Terms::default();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         let version = cells.id(FlowVersionId::from_uuid)?;
-        let admission = Admission::of_admitted(cells.take()?);
+        let admission = Admission::from_admitted(cells.take()?);
         let (answers, tags) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?);
         terms.add(IndexedColumns { version, admission, answers, tags });
     }
@@ -162,7 +162,7 @@ fn blocked_to(connection: &Connection, app: AppId, flow: FlowId) -> Result<Optio
          ORDER BY last_id DESC LIMIT 1";
     connection
         .prepare_cached(sql)?
-        .query_row(params![bytes!(app), bytes!(flow)], |row| id(&mut Cells::of(row)))
+        .query_row(params![bytes!(app), bytes!(flow)], |row| id(&mut Cells::new(row)))
         .optional()
 }
 
@@ -272,7 +272,7 @@ impl OutOfOrderIds {
 
 fn last_blocked(connection: &Connection) -> Result<u128> {
     let sql = "SELECT coalesce(max(last_id), zeroblob(16)) FROM response_blocks";
-    connection.prepare_cached(sql)?.query_row([], |row| id(&mut Cells::of(row)))
+    connection.prepare_cached(sql)?.query_row([], |row| id(&mut Cells::new(row)))
 }
 
 /// Deletes all blocks of a flow: imported responses may lie within them. The flow is visited again.
@@ -285,12 +285,12 @@ pub(super) fn forget(connection: &Connection, app: AppId, flow: FlowId) -> Resul
 
 /// The part of a span to scan next.
 pub(super) fn narrowed(connection: &Connection, scan: &Scan, span: Span) -> Result<Narrowed> {
-    let query_terms = QueryTerms::of(&scan.query);
+    let query_terms = QueryTerms::new(&scan.query);
     if query_terms.is_empty() {
         return Ok(Narrowed::To(span));
     }
     let ResponseQuery { app_id, flow_id, order, .. } = scan.query;
-    let mut narrowing = Narrowing::of(span, order);
+    let mut narrowing = Narrowing::new(span, order);
     let mut statement = connection.prepare_cached(in_the_order_of(order))?;
     let at = match order {
         Order::Asc => span.first,
@@ -298,7 +298,7 @@ pub(super) fn narrowed(connection: &Connection, scan: &Scan, span: Span) -> Resu
     };
     let mut rows = statement.query(params![bytes!(app_id), bytes!(flow_id), at.to_be_bytes()])?;
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
+        let mut cells = Cells::new(row);
         let block = Span { first: id(&mut cells)?, last: id(&mut cells)? };
         let filter = row.get_ref(2)?.as_blob_or_null()?;
         let may_have = filter.is_none_or(|filter| query_terms.may_be_in(filter));

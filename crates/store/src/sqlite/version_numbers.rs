@@ -45,7 +45,11 @@ pub(super) struct VersionNumbers {
 
 impl VersionNumbers {
     /// The numbers of a response; adds them if it is the first one.
-    pub(super) fn of(&mut self, connection: &Connection, row: &ResponseRow) -> Result<Numbers> {
+    pub(super) fn get_or_add(
+        &mut self,
+        connection: &Connection,
+        row: &ResponseRow,
+    ) -> Result<Numbers> {
         let ids = (row.app_id, row.flow_id, row.flow_version_id);
         if let Some(numbers) = self.known.get(&ids) {
             return Ok(*numbers);
@@ -55,7 +59,7 @@ impl VersionNumbers {
             Some(found) => found,
             None => connection
                 .prepare_cached(ADD)?
-                .query_row(params, |row| numbers(&mut Cells::of(row)))?,
+                .query_row(params, |row| numbers(&mut Cells::new(row)))?,
         };
         self.known.insert(ids, numbers);
         Ok(numbers)

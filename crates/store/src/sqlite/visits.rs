@@ -73,5 +73,5 @@ fn read(
          GROUP BY flow_version_id, counter ORDER BY flow_version_id, counter";
     let mut statement = connection.prepare_cached(sql)?;
     let of = params![bytes!(app), bytes!(flow), from, to];
-    statement.query_map(of, |row| visit_count(&mut Cells::of(row)))?.collect()
+    statement.query_map(of, |row| visit_count(&mut Cells::new(row)))?.collect()
 }

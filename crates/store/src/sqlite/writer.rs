@@ -92,7 +92,7 @@ impl Writer {
     ) -> Result<Self, OpenError> {
         let (why_stopped, gate) = (WhyStopped::default(), Arc::clone(&limits.gate));
         let thread = Thread::new(connection, limits, Arc::clone(&why_stopped));
-        let mut thread = thread.map_err(|error| OpenError::of(path, error))?;
+        let mut thread = thread.map_err(|error| OpenError::from_sqlite(path, error))?;
         thread.begin(path)?;
         thread.watch_files(path.to_owned(), marker)?;
         let (jobs, queue) = mpsc::unbounded_channel();
@@ -236,7 +236,7 @@ impl Thread {
         why_stopped: WhyStopped,
     ) -> rusqlite::Result<Self> {
         let Limits { reserve, log_pages_max, damage, damage_file, gate } = limits;
-        let log = Log::of(&mut connection, log_pages_max)?;
+        let log = Log::new(&mut connection, log_pages_max)?;
         Ok(Self {
             connection,
             log,

@@ -39,7 +39,7 @@ fn sent(flow: &FlowRow, number: u32) -> NewResponse {
     let plan = if number.is_multiple_of(2) { "pro" } else { "free" };
     sent.row.tags = Some(format!("{{\"plan\":\"{plan}\"}}"));
     let tags = sent.row.tags.as_deref();
-    sent.contribution = Contribution::of_stored(None, "{}", tags, Admission::CollectionOnly);
+    sent.contribution = Contribution::from_stored(None, "{}", tags, Admission::CollectionOnly);
     sent
 }
 

@@ -11,15 +11,15 @@ use std::path::Path;
 use sluice_flow::counts::Contribution;
 use sluice_flow::id::{AssignmentId, AuditId, FormKey, RespondentId, v7};
 use sluice_flow::invitation::{InvitationTimes, Invitee};
-use sluice_flow::respondent::{Claim, IdentityType, Known};
+use sluice_flow::respondent::{Claim, IdentityType, ProfileIdentity};
 use sluice_flow::submission::{Admission, Identity, identities_json};
 use sluice_flow::time::Timestamp;
 use sluice_store::postgres::{self, PgStore};
 use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    Answers, At, AuditRow, Change, CompactionCursor, Erasure, InvitationRow, NewResponse, Outcome,
-    Person, Store, TestResponseRow, TestWrite, Write,
+    At, AuditRow, Change, CompactionCursor, ErasedAnswers, Erasure, ErasureTarget, InvitationRow,
+    NewResponse, Outcome, Store, TestResponseRow, TestWrite, Write,
 };
 use support::Cluster;
 use support::rows::{app_row, flow_row, key, now, response};
@@ -82,9 +82,10 @@ fn sent(number: u32) -> NewResponse {
     sent.row.tags = Some(format!("{{\"who\":\"{tag}\",\"plan\":\"pro\"}}"));
     sent.row.context = Some(format!("{{\"page\":{{\"search\":\"{search}\"}}}}"));
     let tags = sent.row.tags.as_deref();
-    sent.contribution = Contribution::of_stored(None, &sent.row.answers, tags, Admission::Admitted);
+    sent.contribution =
+        Contribution::from_stored(None, &sent.row.answers, tags, Admission::Admitted);
     sent.row.digest = sent.row.digest_of_content();
-    let mut claim = Claim::of(&identities).unwrap();
+    let mut claim = Claim::from_identities(&identities).unwrap();
     claim.new_id = RespondentId::from_uuid(v7(Timestamp::from_millis(now()), number, 7));
     sent.claim = Some(Box::new(claim));
     sent
@@ -132,9 +133,9 @@ async fn fill(store: &dyn Store) {
     }
 }
 
-async fn erase(store: &dyn Store, answers: Answers) {
+async fn erase(store: &dyn Store, answers: ErasedAnswers) {
     let app_id = app_row().app_id;
-    let known = Known::new(IdentityType::UserId, USER);
+    let known = ProfileIdentity::new(IdentityType::UserId, USER);
     let respondent_id = store.find_respondent_by(app_id, &known).await.unwrap().unwrap();
     let audit = AuditRow {
         audit_id: AuditId::from_uuid(v7(Timestamp::from_millis(now()), 1, 1)),
@@ -144,8 +145,8 @@ async fn erase(store: &dyn Store, answers: Answers) {
         subject: respondent_id.to_string(),
         detail: "{}".to_owned(),
     };
-    let person = Person::Respondent(respondent_id);
-    let erasure = Erasure { app_id, person, answers, audit, limit: 50 };
+    let target = ErasureTarget::Respondent(respondent_id);
+    let erasure = Erasure { app_id, target, answers, audit, limit: 50 };
     while !store.erase(erasure.clone()).await.unwrap().done {}
     // A late retry is answered, and stores nothing.
     let retry = sent(0);
@@ -182,9 +183,9 @@ fn is_nowhere(folder: &Path, words: &[&str], but: &[&str]) {
 
 /// The words that must be in no file after an erasure. Kept answers keep the tags that do not name
 /// the person.
-fn erased(answers: Answers) -> Vec<&'static str> {
+fn erased(answers: ErasedAnswers) -> Vec<&'static str> {
     let mut words = vec![USER, EMAIL, SHOUTED, ESCAPED, INVITED, ASSIGNMENT];
-    if answers == Answers::Delete {
+    if answers == ErasedAnswers::Delete {
         words.extend([ANSWER, TAG]);
     }
     words
@@ -192,12 +193,12 @@ fn erased(answers: Answers) -> Vec<&'static str> {
 
 #[tokio::test]
 async fn an_erased_person_is_in_no_file_of_sqlite() {
-    for answers in [Answers::Delete, Answers::Keep] {
+    for answers in [ErasedAnswers::Delete, ErasedAnswers::Keep] {
         let folder = tempfile::tempdir().unwrap();
         let store =
             SqliteStore::open(&folder.path().join("sluice.db"), Options::default()).unwrap();
         fill(&store).await;
-        for word in erased(Answers::Delete) {
+        for word in erased(ErasedAnswers::Delete) {
             assert_ne!(holding(folder.path(), word, &[]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;
@@ -238,14 +239,14 @@ async fn a_deleted_test_response_is_in_no_file_of_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
     let cluster = Cluster::start(&["wal_recycle=off", "min_wal_size=32MB", "max_wal_size=32MB"]);
-    for answers in [Answers::Delete, Answers::Keep] {
+    for answers in [ErasedAnswers::Delete, ErasedAnswers::Keep] {
         let database = cluster.database().await;
         let store =
             PgStore::connect(&cluster.url(&database), postgres::Options::default()).await.unwrap();
         fill(&store).await;
         cluster.sql(&database, "CHECKPOINT").await;
         // Long answers are compressed, so their words are not found.
-        for word in erased(Answers::Keep) {
+        for word in erased(ErasedAnswers::Keep) {
             assert_ne!(holding(&cluster.data(), word, &["pg_wal"]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;

@@ -34,7 +34,7 @@ async fn filled(cluster: &Cluster, database: &str) -> Arc<PgStore> {
         sent.row.admission = Admission::Admitted;
         let user = format!("user-{number}");
         let identity = Identity { kind: "userId".into(), value: user.as_str().into() };
-        let mut claim = Claim::of(&[identity]).unwrap();
+        let mut claim = Claim::from_identities(&[identity]).unwrap();
         claim.new_id = RespondentId::from_uuid(v7(Timestamp::from_millis(now()), number, 7));
         sent.claim = Some(Box::new(claim));
         assert_eq!(store.commit(vec![sent]).await.unwrap(), [Outcome::Stored]);

@@ -198,27 +198,3 @@ async fn a_store_opened_for_reading_writes_nothing() {
     }
     assert_eq!(cluster.sql(&database, "SELECT version FROM schema_history").await, left);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_database_from_before_the_first_release_is_refused_and_unchanged() {
-    let cluster = Cluster::start(&[]);
-    let database = cluster.database().await;
-    let url = cluster.url(&database);
-    PgStore::connect(&url, Options::default()).await.unwrap().close().await;
-    // What every build from before 0.1.0 left: the same tables, and the history of its migrations.
-    let older = "DROP TABLE schema_history; CREATE TABLE refinery_schema_history \
-         (version int PRIMARY KEY, name varchar(255), applied_on varchar(255), checksum varchar(255)); \
-         INSERT INTO refinery_schema_history VALUES (1, 'first_schema', '', '1'), (12, 'accounts', '', '2')";
-    cluster.client(&database).await.batch_execute(older).await.unwrap();
-    let write = PgStore::connect(&url, Options::default()).await;
-    let read = PgStore::connect_to_read(&url, Options::default()).await;
-    for opened in [write, read] {
-        let error = opened.expect_err("should be refused");
-        assert!(matches!(error, ConnectError::UnreleasedSchema), "{error:?}");
-        let text = error.to_string();
-        assert!(text.contains("before 0.1.0"), "{text}");
-        assert!(text.contains("use a new, empty database"), "{text}");
-    }
-    let made = "SELECT to_regclass('schema_history') IS NULL";
-    assert_eq!(cluster.sql(&database, made).await, ["t"], "something was created");
-}

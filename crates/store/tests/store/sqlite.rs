@@ -62,7 +62,7 @@ fn response(app: &AppRow, number: u32, public_revision: u64, answers: &str) -> N
         digest: [1; 16],
     };
     let contribution =
-        Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);
+        Contribution::from_stored(None, &row.answers, row.tags.as_deref(), row.admission);
     NewResponse {
         row,
         idempotency_key: None,
@@ -200,34 +200,6 @@ fn a_schema_of_another_build_is_refused() {
     let file = Connection::open(&path).unwrap();
     file.execute("UPDATE schema_history SET checksum = '1'", []).unwrap();
     assert!(matches!(refused(&path), OpenError::OtherSchema { .. }));
-}
-
-/// What every build from before 0.1.0 left: the same tables, and the history of its migrations.
-fn make_unreleased(path: &Path) {
-    let file = Connection::open(path).unwrap();
-    file.execute_batch(
-        "DROP TABLE schema_history; CREATE TABLE refinery_schema_history \
-         (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255)); \
-         INSERT INTO refinery_schema_history VALUES (1, 'first_slice', '', '1'), (12, 'accounts', '', '2')",
-    )
-    .unwrap();
-}
-
-#[test]
-fn a_database_from_before_the_first_release_is_refused_and_unchanged() {
-    let folder = tempfile::tempdir().unwrap();
-    drop(open(&folder));
-    let path = folder.path().join("sluice.db");
-    make_unreleased(&path);
-    let before = std::fs::read(&path).unwrap();
-    let read = SqliteStore::open_to_read(&path, Options::default());
-    for error in [refused(&path), read.expect_err("should be refused")] {
-        assert!(matches!(error, OpenError::UnreleasedSchema { .. }), "{error:?}");
-        let text = error.to_string();
-        assert!(text.contains("before 0.1.0"), "{text}");
-        assert!(text.contains("use a new folder or file"), "{text}");
-    }
-    assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
 /// A process was killed after it created the history table, and before the first migration.

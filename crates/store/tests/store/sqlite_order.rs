@@ -62,7 +62,7 @@ impl Random {
             FlowVersionId::from_uuid(v7(Timestamp::from_millis(1), 2, which * 2 + version));
         sent.row.tags = Some(format!(r#"{{"of":"{}"}}"#, self.below(5)));
         let tags = sent.row.tags.as_deref();
-        sent.contribution = Contribution::of_stored(None, "{}", tags, sent.row.admission);
+        sent.contribution = Contribution::from_stored(None, "{}", tags, sent.row.admission);
         sent.idempotency_key = None;
         sent
     }

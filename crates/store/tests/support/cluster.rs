@@ -10,9 +10,9 @@
 #![expect(dead_code, reason = "each test binary uses a different part of this")]
 
 use std::fs::File;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, RandomState};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -85,12 +85,33 @@ impl Cluster {
         if let Some(user) = other_user() {
             run(Command::new("chown").arg(user).arg(cluster.folder.path()));
         }
-        let data = cluster.data();
-        run(cluster
-            .program("initdb")
-            .args(["-N", "-A", "trust", "-E", "UTF8", "--locale=C"])
-            .args(["-U", USER, "-D", data.to_str().unwrap()]));
+        cluster.create_data();
         cluster
+    }
+
+    /// Copies an initialised data folder. Only the first cluster of a build runs `initdb`, because
+    /// that takes a second of processor time.
+    fn create_data(&self) {
+        let data = self.data();
+        let version = run(self.program("initdb").arg("--version")).stdout;
+        let version = BuildHasherDefault::<DefaultHasher>::default().hash_one(version);
+        let template = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cluster-{version:x}"));
+        let lock = File::create(template.with_extension("lock")).unwrap();
+        lock.lock().unwrap();
+        if !template.exists() {
+            run(self
+                .program("initdb")
+                .args(["-N", "-A", "trust", "-E", "UTF8", "--locale=C"])
+                .args(["-U", USER, "-D", data.to_str().unwrap()]));
+            // Under its final name, the template is complete.
+            let partial = template.with_extension("partial");
+            run(Command::new("rm").arg("-rf").arg(&partial));
+            run(Command::new("cp").arg("-a").args([&data, &partial]));
+            std::fs::rename(partial, template).unwrap();
+            return;
+        }
+        drop(lock);
+        run(Command::new("cp").arg("-a").args([&template, &data]));
     }
 
     pub(crate) fn control(&self, what: &[&str]) -> Output {
@@ -104,7 +125,7 @@ impl Cluster {
     }
 
     /// Everything that the server writes: its data and its log.
-    pub(crate) fn folder(&self) -> &std::path::Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
@@ -188,7 +209,7 @@ impl Drop for Cluster {
 /// files of hundreds of databases take minutes to delete from a disk.
 fn place() -> PathBuf {
     const ENOUGH_BYTES: u64 = 8 << 30;
-    let memory = std::path::Path::new("/dev/shm");
+    let memory = Path::new("/dev/shm");
     let has_room = || {
         let free = Command::new("df").args(["--output=avail", "-B1"]).arg(memory).output().ok()?;
         String::from_utf8(free.stdout).ok()?.lines().nth(1)?.trim().parse::<u64>().ok()

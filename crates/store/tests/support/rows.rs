@@ -61,7 +61,7 @@ pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewRes
         digest: [1; 16],
     };
     let contribution =
-        Contribution::of_stored(None, &row.answers, row.tags.as_deref(), row.admission);
+        Contribution::from_stored(None, &row.answers, row.tags.as_deref(), row.admission);
     NewResponse {
         row,
         idempotency_key: Some(key(number)),

@@ -6,7 +6,7 @@ use serde_json::json;
 use sluice_flow::counts::{Contribution, Counts, DailyCounts, Gathered, segment};
 use sluice_flow::definition::{self, Definition};
 use sluice_flow::id::{FlowVersionId, ResponseId};
-use sluice_flow::respondent::{Claim, IdentityType, Known};
+use sluice_flow::respondent::{Claim, IdentityType, ProfileIdentity};
 use sluice_flow::submission::{Admission, Identity};
 use sluice_flow::time::Day;
 
@@ -15,8 +15,8 @@ use super::super::world::{
     respondent_id, response_row,
 };
 use crate::{
-    Answers, At, Change, CountsQuery, Erasure, Expiry, ExpiryCursor, FlowRow, NewResponse, Next,
-    Outcome, Person, Record, ResponseQuery, ResponseRow, VersionRow, Write,
+    At, Change, CountsQuery, ErasedAnswers, Erasure, ErasureTarget, Expiry, ExpiryCursor, FlowRow,
+    NewResponse, Next, Outcome, Record, ResponseQuery, ResponseRow, VersionRow, Write,
 };
 
 pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -67,7 +67,12 @@ impl Survey {
 
     fn contribution(&self, row: &ResponseRow) -> Contribution {
         let definition = self.definition(row.flow_version_id);
-        Contribution::of_stored(Some(definition), &row.answers, row.tags.as_deref(), row.admission)
+        Contribution::from_stored(
+            Some(definition),
+            &row.answers,
+            row.tags.as_deref(),
+            row.admission,
+        )
     }
 
     /// The response with this number, which determines its version, day, answers and tags.
@@ -104,7 +109,7 @@ impl Survey {
     ) -> NewResponse {
         let mut response = self.response(store, number).await;
         let identities = [Identity { kind: "userId".into(), value: user.to_owned().into() }];
-        let mut claim = Claim::of(&identities).unwrap();
+        let mut claim = Claim::from_identities(&identities).unwrap();
         claim.new_id = respondent_id(0);
         response.claim = Some(Box::new(claim));
         response.row.admission = Admission::Admitted;
@@ -230,7 +235,7 @@ impl Survey {
     fn counted(&self, rows: &[&ResponseRow], which: impl Fn(&ResponseRow) -> bool) -> Counts {
         let mut daily = DailyCounts::default();
         for row in rows.iter().filter(|row| which(row)) {
-            daily.put(&Gathered::of(self.contribution(row).as_bytes()).unwrap());
+            daily.put(&Gathered::from_delta(self.contribution(row).as_bytes()).unwrap());
         }
         daily.all().clone()
     }
@@ -249,13 +254,13 @@ impl Survey {
         }
     }
 
-    pub(super) async fn erase(&self, store: &TheStore, user: &str, answers: Answers) {
+    pub(super) async fn erase(&self, store: &TheStore, user: &str, answers: ErasedAnswers) {
         let app_id = self.flow.app_id;
-        let known = Known::new(IdentityType::UserId, user);
+        let known = ProfileIdentity::new(IdentityType::UserId, user);
         let Some(id) = store.find_respondent_by(app_id, &known).await.unwrap() else { return };
         let audit = audit_row(Some(app_id));
-        let person = Person::Respondent(id);
-        let erasure = Erasure { app_id, person, answers, audit, limit: 2 };
+        let target = ErasureTarget::Respondent(id);
+        let erasure = Erasure { app_id, target, answers, audit, limit: 2 };
         while !store.erase(erasure.clone()).await.unwrap().done {}
     }
 

@@ -8,7 +8,7 @@ use super::super::codec::{Cells, ReadCells as _};
 use super::super::failure::TransactionError;
 use super::super::pool::{Params, Pool};
 use super::super::transaction::Transaction;
-use crate::counting::{Counted, DamagedDay, Reading};
+use crate::counting::{CountsRow, DamagedDay, Reading};
 use crate::{CountsQuery, DayTotal, FlowCounts, StoreError, StoreResult};
 
 const READ: &str = "SELECT 0, flow_version_id, day, segment, body FROM counts \
@@ -53,7 +53,7 @@ pub(in super::super) async fn of_flow_in(
     let ((from, to), none) = (CountsQuery::default().days(), b"".as_slice());
     let params: Params = &[&app.uuid(), &flow.uuid(), &none, &from, &to];
     let found = transaction.query(READ, params).await?;
-    let rows: StoreResult<Vec<_>> = found.iter().map(|it| row(&mut Cells::of(it))).collect();
+    let rows: StoreResult<Vec<_>> = found.iter().map(|it| row(&mut Cells::new(it))).collect();
     Ok(assemble(&rows?, None))
 }
 
@@ -71,9 +71,9 @@ fn assemble(rows: &[ReadRow], segment: Option<Vec<u8>>) -> Result<FlowCounts, Da
     for (kind, id, day, segment, body) in rows {
         let (version, day) = (FlowVersionId::from_uuid(*id), Day::from_number(*day));
         reading.take(match kind {
-            0 => Counted::Part { version, day, segment, body },
-            3 => Counted::Scan { passed: *id },
-            _ => Counted::Delta { version, day, body },
+            0 => CountsRow::Part { version, day, segment, body },
+            3 => CountsRow::Scan { passed: *id },
+            _ => CountsRow::Delta { version, day, body },
         })?;
     }
     Ok(reading.done())

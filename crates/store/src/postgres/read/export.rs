@@ -126,8 +126,8 @@ impl Filling {
         after: &RecordCursor,
     ) -> Result<(), TransactionError> {
         let scope = match transaction.is_spread() && is_of_apps(after.table) {
-            true => Scope::OneApp,
-            false => Scope::AllApps,
+            true => ScanScope::OneApp,
+            false => ScanScope::AllApps,
         };
         let mut after = Some(after.clone());
         while let Some(cursor) = after.filter(|_| !self.is_full()) {
@@ -135,8 +135,8 @@ impl Filling {
             let (rows, read) = scan(transaction, &cursor, wanted, scope).await?;
             self.take(cursor.table, &rows, read)?;
             after = match scope {
-                Scope::OneApp => next_app(transaction, &cursor).await?,
-                Scope::AllApps => None,
+                ScanScope::OneApp => next_app(transaction, &cursor).await?,
+                ScanScope::AllApps => None,
             };
         }
         Ok(())
@@ -147,7 +147,7 @@ impl Filling {
     fn take(&mut self, table: Table, rows: &[Row], read: Read) -> StoreResult<()> {
         let before = self.page.records.len();
         for row in rows {
-            match read(&mut Cells::of(row)) {
+            match read(&mut Cells::new(row)) {
                 Ok(record) => {
                     self.bytes_left -= limit(record.weight_bytes());
                     self.page.records.push(record);
@@ -174,7 +174,7 @@ fn unreadable(table: Table, row: &Row, error: &StoreError) -> UnreadableRow {
 
 /// What one statement scans.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum ScanScope {
     AllApps,
     /// The app of the cursor.
     OneApp,
@@ -221,7 +221,7 @@ async fn next_app(
 ) -> Result<Option<RecordCursor>, TransactionError> {
     let sql = "SELECT app_id FROM app_directory WHERE app_id > $1 ORDER BY app_id LIMIT 1";
     let rows = transaction.query(sql, &[&Uuid::from_bytes(cursor.app)]).await?;
-    let app: Option<Uuid> = rows.first().map(|row| Cells::of(row).take()).transpose()?;
+    let app: Option<Uuid> = rows.first().map(|row| Cells::new(row).take()).transpose()?;
     let table = cursor.table;
     Ok(app.map(|app| RecordCursor { table, app: app.into_bytes(), key: Vec::new() }))
 }
@@ -231,7 +231,7 @@ async fn scan(
     transaction: &Transaction,
     after: &RecordCursor,
     (rows, bytes): (usize, i64),
-    scope: Scope,
+    scope: ScanScope,
 ) -> Result<(Vec<Row>, Read), TransactionError> {
     let (sql, read) = select(after.table, scope);
     let (rows, app) = (limit(rows), Uuid::from_bytes(after.app));
@@ -276,7 +276,7 @@ async fn scan(
 type Read = fn(&mut Cells) -> StoreResult<Record>;
 
 #[expect(clippy::too_many_lines, reason = "a list of every table")]
-fn select(table: Table, scope: Scope) -> (String, Read) {
+fn select(table: Table, scope: ScanScope) -> (String, Read) {
     let (name, columns, key, read): (_, _, &[&str], Read) = match table {
         Table::Apps => ("app_directory", APP, &[], |it| codec::app(it).map(Record::App)),
         Table::Keys => ("api_keys", KEY, &["api_key"], |it| codec::key(it).map(Record::Key)),
@@ -349,11 +349,11 @@ fn select(table: Table, scope: Scope) -> (String, Read) {
         Table::Users | Table::AdminRequests => {
             "$3 = '00000000-0000-0000-0000-000000000000'::uuid AND "
         }
-        _ if scope == Scope::OneApp => "app_id = $3 AND ",
+        _ if scope == ScanScope::OneApp => "app_id = $3 AND ",
         _ => "",
     };
     let of_no_app = matches!(table, Table::Users | Table::AdminRequests);
-    let is_of_app = !of_no_app && scope == Scope::AllApps;
+    let is_of_app = !of_no_app && scope == ScanScope::AllApps;
     let app = is_of_app.then_some("app_id");
     let order = app.iter().chain(key).copied().collect::<Vec<_>>().join(", ");
     let first = if is_of_app { 3 } else { 4 };

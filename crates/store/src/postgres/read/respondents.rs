@@ -4,7 +4,7 @@
 //! never changes, then the rest by app.
 
 use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use uuid::Uuid;
 
 use super::super::claims::known;
@@ -49,10 +49,10 @@ pub(in super::super) async fn app_of(
     pool.one(sql, &[&respondent.uuid()], |cells: &mut Cells| cells.id(AppId::from_uuid)).await
 }
 
-pub(in super::super) async fn by_known(
+pub(in super::super) async fn by_identity(
     pool: &Pool,
     app: AppId,
-    known: &Known,
+    known: &ProfileIdentity,
 ) -> StoreResult<Option<RespondentId>> {
     let sql = "SELECT respondent_id FROM identities WHERE app_id = $1 AND type = $2 AND value = $3";
     let read = |cells: &mut Cells| cells.id(RespondentId::from_uuid);

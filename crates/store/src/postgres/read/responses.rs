@@ -68,7 +68,7 @@ pub(in super::super) async fn list(
     pool: &Pool,
     query: &ResponseQuery,
 ) -> StoreResult<ResponsePage> {
-    let mut scan = Scan::of(query);
+    let mut scan = Scan::new(query);
     let is_open = scan.filter.is_open();
     let mut ahead = Ahead::default();
     while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
@@ -110,7 +110,7 @@ pub(in super::super) async fn count(
     pool: &Pool,
     query: &ResponseQuery,
 ) -> StoreResult<ResponseCount> {
-    let mut scan = Scan::of(query);
+    let mut scan = Scan::new(query);
     let is_open = scan.filter.is_open();
     let mut ahead = Ahead::default();
     while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {

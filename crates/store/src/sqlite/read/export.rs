@@ -292,7 +292,7 @@ impl Filling {
         let mut found = statement.query(params)?;
         while !self.is_full() {
             let Some(row) = found.next()? else { break };
-            match read(&mut Cells::of(row)) {
+            match read(&mut Cells::new(row)) {
                 Ok(record) => {
                     self.bytes_left = self.bytes_left.saturating_sub(record.weight_bytes());
                     self.page.records.push(record);

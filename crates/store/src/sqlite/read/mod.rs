@@ -17,7 +17,7 @@ pub(super) fn one<T>(
     params: impl Params,
     read: fn(&mut Cells) -> Result<T>,
 ) -> Result<Option<T>> {
-    connection.prepare_cached(sql)?.query_row(params, |row| read(&mut Cells::of(row))).optional()
+    connection.prepare_cached(sql)?.query_row(params, |row| read(&mut Cells::new(row))).optional()
 }
 
 pub(super) fn many<T>(
@@ -26,7 +26,7 @@ pub(super) fn many<T>(
     params: impl Params,
     read: fn(&mut Cells) -> Result<T>,
 ) -> Result<Vec<T>> {
-    connection.prepare_cached(sql)?.query_map(params, |row| read(&mut Cells::of(row)))?.collect()
+    connection.prepare_cached(sql)?.query_map(params, |row| read(&mut Cells::new(row)))?.collect()
 }
 
 /// A limit in the type that SQLite expects.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, FlowId, RespondentId, ResponseId};
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 
 use super::super::codec::{self, CONSENT, Cells, IDENTITY, RESPONDENT, ReadCells as _, bytes};
 use super::super::response_keys;
@@ -43,10 +43,10 @@ pub(in super::super) fn app_of(
     one(connection, sql, [bytes!(respondent)], |cells| cells.id(AppId::from_uuid))
 }
 
-pub(in super::super) fn by_known(
+pub(in super::super) fn by_identity(
     connection: &Connection,
     app: AppId,
-    known: &Known,
+    known: &ProfileIdentity,
 ) -> Result<Option<RespondentId>> {
     let sql = "SELECT respondent_id FROM identities WHERE app_id = ?1 AND type = ?2 AND value = ?3";
     let params = params![bytes!(app), known.of.as_str(), known.value];
@@ -129,7 +129,7 @@ pub(in super::super) fn responses(
     let mut found = Vec::new();
     while found.len() < page.limit {
         let Some(consent) = consents.next()? else { break };
-        let response = Cells::of(consent).id(ResponseId::from_uuid)?;
+        let response = Cells::new(consent).id(ResponseId::from_uuid)?;
         // It may have been deleted individually.
         found.extend(responses::by_id(&instant, response)?);
     }

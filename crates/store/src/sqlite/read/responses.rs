@@ -109,7 +109,7 @@ pub(in super::super) fn step(connection: &Connection, mut scan: Scan) -> Result<
         rows_read += 1;
         last = Some(u128::from_be_bytes(row.get(ID_AT)?));
         let passes = is_open || scan.filter.passes(&candidate(row)?);
-        if passes && !scan.take(codec::response(&mut Cells::of(row))?) {
+        if passes && !scan.take(codec::response(&mut Cells::new(row))?) {
             break;
         }
     }
@@ -161,7 +161,7 @@ fn candidate<'r>(row: &'r Row<'_>) -> Result<Candidate<'r>> {
         version: Uuid::from_slice(version)
             .map(FlowVersionId::from_uuid)
             .map_err(FromSqlError::other)?,
-        admission: Admission::of_admitted(row.get(ADMITTED_AT)?),
+        admission: Admission::from_admitted(row.get(ADMITTED_AT)?),
         answers: row.get_ref(ANSWERS_AT)?.as_str()?,
         tags: row.get_ref(TAGS_AT)?.as_str_or_null()?,
     })

@@ -49,7 +49,7 @@ impl Thread {
                 tracing::warn!(%error, "the disk is full: nothing can be stored");
                 Ok(())
             }
-            Ok(error) => Err(OpenError::of(&path(), *error)),
+            Ok(error) => Err(OpenError::from_sqlite(&path(), *error)),
             Err(other) => Err(OpenError::Unopenable { path: path(), reason: other.to_string() }),
         }
     }
@@ -57,7 +57,7 @@ impl Thread {
     /// Remembers the files of the database. If the disk was full at the start, there is no log yet,
     /// and this is done after the first write.
     pub(super) fn watch_files(&mut self, path: PathBuf, marker: Marker) -> Result<(), OpenError> {
-        match Files::of(&path, &self.connection) {
+        match Files::new(&path, &self.connection) {
             Ok(mut files) => {
                 files.set_marker(marker);
                 self.files = Some(files);
