@@ -42,7 +42,7 @@ impl Actor {
         Self { name: name.to_owned(), grants, is_fresh: true }
     }
 
-    pub(crate) fn of_token(token: TokenRow) -> Self {
+    pub(crate) fn from_token(token: TokenRow) -> Self {
         let grants = vec![Grant { app_id: token.app_id, scopes: token.scopes }];
         Self { name: token.token_id.to_string(), grants, is_fresh: true }
     }

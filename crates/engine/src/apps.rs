@@ -15,7 +15,7 @@ use crate::boxed;
 use crate::branding::{HostedPatch, HostedSettings};
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::fault::{fault, faultless, grace_faults, name_faults};
+use crate::fault::{faultless, grace_faults, name_faults};
 use crate::handle::AppHandle;
 use crate::ids::random_bits;
 use crate::instance::{InstanceHandle, made_first};
@@ -75,8 +75,9 @@ impl LimitsPatch {
     }
 
     fn faults(self) -> impl Iterator<Item = Fault> {
-        let range = |pointer, max: u64, unit| {
-            fault(pointer, format!("must be 1 to {max} {unit}, or null for the server's default"))
+        let range = |pointer: &str, max: u64, unit| {
+            let message = format!("must be 1 to {max} {unit}, or null for the server's default");
+            Fault::new(pointer, message)
         };
         let calls = self.calls_per_second.flatten();
         let calls = calls.filter(|calls| !(1..=CALLS_PER_SECOND_MAX).contains(calls)).map(|_| {
@@ -254,7 +255,7 @@ async fn may_enforce(core: &Core, before: &AppRow, after: &AppRow) -> AdminResul
     }
     let keys = core.store.list_identity_keys(after.app_id).await?;
     faultless((!keys.iter().any(|key| key.revoked_at.is_none())).then(|| {
-        fault(
+        Fault::new(
             "/identityVerification",
             "cannot be \"enforce\" yet: the app has no active identity key, so that every \
              request would be refused; make one first (POST …/identity-keys)",
@@ -295,7 +296,7 @@ fn patched(row: &mut AppRow, patch: &AppPatch) -> serde_json::Value {
         changed.insert("tokenLifetimeSeconds".into(), json!(lifetime));
     }
     if let Some(hosted) = &patch.hosted {
-        let mut settings = HostedSettings::of(row);
+        let mut settings = HostedSettings::from_app(row);
         match hosted {
             Some(patch) => patch.apply(&mut settings),
             None => settings = HostedSettings::default(),
@@ -322,18 +323,19 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
     }
     let lifetime = patch.token_lifetime_seconds.flatten();
     if lifetime.is_some_and(|seconds| !(1..=LIFETIME_MAX_SECONDS).contains(&seconds)) {
-        faults.push(fault(
+        faults.push(Fault::new(
             "/tokenLifetimeSeconds",
             format!("must be 1 to {LIFETIME_MAX_SECONDS} seconds, or null for the default"),
         ));
     }
     let origins = patch.allowed_origins.as_deref().unwrap_or_default();
     if origins.len() > ORIGINS_MAX {
-        faults.push(fault("/allowedOrigins", format!("must have at most {ORIGINS_MAX} origins")));
+        let message = format!("must have at most {ORIGINS_MAX} origins");
+        faults.push(Fault::new("/allowedOrigins", message));
     }
     for (index, origin) in origins.iter().enumerate() {
         if let Err(message) = AllowedOrigin::parse(origin) {
-            faults.push(fault(&format!("/allowedOrigins/{index}"), message));
+            faults.push(Fault::new(format!("/allowedOrigins/{index}"), message));
         }
     }
     faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
@@ -342,7 +344,7 @@ fn patch_faults(patch: &AppPatch) -> Vec<Fault> {
         let range = format!(
             "must be 1 to {RETENTION_DAYS_MAX} days, or null to keep responses permanently"
         );
-        faults.push(fault("/retentionDays", range));
+        faults.push(Fault::new("/retentionDays", range));
     }
     faults.extend(patch.hosted.iter().flatten().flat_map(HostedPatch::faults));
     faults.extend(patch.limits.flatten().into_iter().flat_map(LimitsPatch::faults));

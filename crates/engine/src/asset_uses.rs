@@ -49,7 +49,7 @@ impl AppHandle {
     pub async fn asset_uses(&self, assets: &[AssetId]) -> AdminResult<Vec<AssetUses>> {
         let core = self.permit.core(Scope::Read)?;
         let found = core.store.flows_naming(self.app_id(), assets, core.now()).await?;
-        let of_app = HostedSettings::of(&self.row).design.background_image();
+        let of_app = HostedSettings::from_app(&self.row).design.background_image();
         let mut uses: Vec<AssetUses> = assets
             .iter()
             .map(|asset| AssetUses { in_app_design: of_app == Some(*asset), flows: Vec::new() })

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::json;
+use sluice_flow::definition::Fault;
 use sluice_flow::id::AssetId;
 use sluice_store::{
     AssetInfo, AssetRow, FlowRow, Scope, StoreError, StoreResult, VersionRow, Write,
@@ -19,7 +20,6 @@ use crate::boxed;
 use crate::branding::{HostedSettings, design_of};
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::fault::fault;
 use crate::handle::AppHandle;
 use crate::images::ImageRefused;
 use crate::shown_images::ServedImage;
@@ -55,7 +55,7 @@ impl AppHandle {
     #[boxed]
     pub async fn upload_asset(&self, upload: Bytes) -> AdminResult<Uploaded> {
         let core = self.permit.core(Scope::Write)?;
-        let invalid = |why: String| AdminError::Invalid(vec![fault("", why)]);
+        let invalid = |why: String| AdminError::Invalid(vec![Fault::new("", why)]);
         if upload.len() > UPLOAD_BYTES_MAX {
             return Err(invalid(format!("must have at most {UPLOAD_BYTES_MAX} bytes")));
         }
@@ -142,7 +142,8 @@ impl AppHandle {
         naming: &[(FlowRow, Vec<VersionRow>)],
     ) -> AdminResult<()> {
         let app = core.store.find_app(self.app_id()).await?;
-        let of_app = app.and_then(|app| HostedSettings::of(&app.row).design.background_image());
+        let of_app =
+            app.and_then(|app| HostedSettings::from_app(&app.row).design.background_image());
         if of_app == Some(asset) {
             let detail = "the image is the background in the app's design";
             return Err(AdminError::conflict(ASSET_IN_USE, detail));

@@ -44,7 +44,7 @@ actions! {
     FlowCreated = "flow.created",
     FlowUpdated = "flow.updated",
     FlowArchived = "flow.archived",
-    FlowUnarchived = "flow.unarchived",
+    FlowRestored = "flow.restored",
     FlowPublished = "flow.published",
     /// An older version's definition was published again.
     FlowRepublished = "flow.republished",

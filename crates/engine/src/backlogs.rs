@@ -11,8 +11,8 @@ use crate::core::Core;
 /// How often they are read.
 const INTERVAL: Duration = Duration::from_secs(15);
 
-/// Reads them now and again and again. If the store does not answer, the last values stay; that is
-/// reported elsewhere.
+/// Reads them immediately, and then at intervals. If the store does not answer, the last values
+/// stay; that is reported elsewhere.
 pub(crate) async fn follow(core: Arc<Core>) {
     loop {
         if let Ok(Some(partitions)) = core.store.partitions().await {

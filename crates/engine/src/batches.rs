@@ -25,7 +25,7 @@ pub(crate) const BATCH_MAX: usize = 512;
 /// The number of a lane's responses that must wait before a second concurrent write starts.
 const FURTHER_ROWS_MIN: usize = 128;
 /// A write that takes longer than this does not delay the next one of its lane.
-const SLOW: Duration = Duration::from_millis(100);
+pub(crate) const SLOW: Duration = Duration::from_millis(100);
 
 /// The first capacity of a line of waiting submissions.
 const LINE_ROWS: usize = 32;
@@ -34,7 +34,7 @@ const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
 
 /// Which submissions a write takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Lane {
+pub(crate) enum WriteLane {
     /// Of all apps.
     All,
     /// Of all apps, linked to respondents or invitations.
@@ -45,7 +45,7 @@ pub(crate) enum Lane {
     App(AppId),
 }
 
-impl Lane {
+impl WriteLane {
     pub(crate) fn if_busy(self) -> IfBusy {
         match self {
             Self::All | Self::Linked | Self::Server(_) => IfBusy::Skip,
@@ -117,7 +117,7 @@ impl<T: Weighted> Line<T> {
 /// The submissions of one write.
 #[derive(Debug)]
 pub(crate) struct Batch<T> {
-    pub(crate) lane: Lane,
+    pub(crate) lane: WriteLane,
     pub(crate) started: Instant,
     /// How many of the first ones have waited for too long: they are refused, not written.
     pub(crate) overdue: usize,
@@ -137,9 +137,9 @@ pub(crate) struct Batches<T> {
     lanes: Lanes,
     count: usize,
     /// Lanes with waiting submissions, in the order in which they are served.
-    turns: VecDeque<Lane>,
-    waiting: BTreeMap<Lane, Line<T>>,
-    under_way: BTreeMap<Lane, UnderWay>,
+    turns: VecDeque<WriteLane>,
+    waiting: BTreeMap<WriteLane, Line<T>>,
+    under_way: BTreeMap<WriteLane, UnderWay>,
 }
 
 impl<T: Weighted> Batches<T> {
@@ -156,6 +156,12 @@ impl<T: Weighted> Batches<T> {
     /// The number of submissions that wait.
     pub(crate) fn count(&self) -> usize {
         self.count
+    }
+
+    /// Whether something waits only because the writes in progress are not slow yet.
+    pub(crate) fn may_start_later(&self) -> bool {
+        let busy: usize = self.under_way.values().map(|it| it.count).sum();
+        self.count > 0 && self.lanes.count > 1 && busy < self.lanes.count
     }
 
     /// Whether nothing waits and nothing is being written.
@@ -200,7 +206,7 @@ impl<T: Weighted> Batches<T> {
                 return Added::InPlaceOf(first);
             }
         }
-        if let Lane::App(_) | Lane::Server(_) = lane
+        if let WriteLane::App(_) | WriteLane::Server(_) = lane
             && !overload::may_grow(rows, line.bytes, room)
         {
             return Added::Refused(submission, wait());
@@ -225,16 +231,16 @@ impl<T: Weighted> Batches<T> {
         self.lanes.count.saturating_sub(1).max(1)
     }
 
-    fn lane_of(&self, Needs { app, server, alone, linked }: Needs) -> Lane {
+    fn lane_of(&self, Needs { app, server, alone, linked }: Needs) -> WriteLane {
         if self.lanes.count == 1 && !self.lanes.by_app && !alone {
-            return Lane::All;
+            return WriteLane::All;
         }
         match (self.lanes.by_app, server) {
-            _ if alone => Lane::App(app),
-            (true, Some(server)) if !linked => Lane::Server(server),
-            (true, _) => Lane::App(app),
-            (false, _) if linked => Lane::Linked,
-            (false, _) => Lane::All,
+            _ if alone => WriteLane::App(app),
+            (true, Some(server)) if !linked => WriteLane::Server(server),
+            (true, _) => WriteLane::App(app),
+            (false, _) if linked => WriteLane::Linked,
+            (false, _) => WriteLane::All,
         }
     }
 
@@ -270,14 +276,14 @@ impl<T: Weighted> Batches<T> {
     /// Whether there is a place for this lane, and it is worth using. A second concurrent write
     /// costs the database as much as a large one, so it waits until enough responses have gathered,
     /// or the first is slow.
-    fn may_write(&self, lane: &Lane, now: impl Fn() -> Instant) -> bool {
+    fn may_write(&self, lane: &WriteLane, now: impl Fn() -> Instant) -> bool {
         let places = self.places();
-        if let Lane::App(_) = lane
+        if let WriteLane::App(_) = lane
             && self.has_shared_lanes()
         {
-            let of_apps = |(lane, it): (&Lane, &UnderWay)| match lane {
-                Lane::App(_) => it.count,
-                Lane::All | Lane::Linked | Lane::Server(_) => 0,
+            let of_apps = |(lane, it): (&WriteLane, &UnderWay)| match lane {
+                WriteLane::App(_) => it.count,
+                WriteLane::All | WriteLane::Linked | WriteLane::Server(_) => 0,
             };
             if self.under_way.iter().map(of_apps).sum::<usize>() >= places {
                 return false;
@@ -294,14 +300,14 @@ impl<T: Weighted> Batches<T> {
 
     /// Whether there are lanes of many apps.
     fn has_shared_lanes(&self) -> bool {
-        let is_shared = |lane: &Lane| !matches!(lane, Lane::App(_));
+        let is_shared = |lane: &WriteLane| !matches!(lane, WriteLane::App(_));
         // They are the first in order.
         let (waiting, under_way) = (self.waiting.keys().next(), self.under_way.keys().next());
         !self.lanes.by_app || [waiting, under_way].into_iter().flatten().any(is_shared)
     }
 
     /// Notes the end of a write and how long it took; without a time, nothing was written.
-    pub(crate) fn ended(&mut self, lane: Lane, took: Option<Duration>) {
+    pub(crate) fn ended(&mut self, lane: WriteLane, took: Option<Duration>) {
         if let Some(under_way) = self.under_way.get_mut(&lane) {
             under_way.count -= 1;
             if let Some(took) = took {

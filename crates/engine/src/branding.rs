@@ -27,7 +27,7 @@ impl Default for HostedSettings {
 
 impl HostedSettings {
     /// The settings of an app; the defaults if it has none.
-    pub fn of(app: &AppRow) -> Self {
+    pub fn from_app(app: &AppRow) -> Self {
         let stored = app.hosted.as_deref().and_then(|it| serde_json::from_str(it).ok());
         let stored: Value = stored.unwrap_or_default();
         let spam_protection = stored.get("spamProtection").and_then(Value::as_bool);
@@ -97,13 +97,13 @@ pub struct Branding {
 }
 
 impl Branding {
-    pub(crate) fn of_app(app: &AppRow) -> Self {
-        let HostedSettings { design, spam_protection } = HostedSettings::of(app);
+    pub(crate) fn from_app(app: &AppRow) -> Self {
+        let HostedSettings { design, spam_protection } = HostedSettings::from_app(app);
         Self::new(design, spam_protection)
     }
 
-    pub(crate) fn of_flow(flow: &FlowRow, app: &AppRow) -> Self {
-        let HostedSettings { design, spam_protection } = HostedSettings::of(app);
+    pub(crate) fn from_flow(flow: &FlowRow, app: &AppRow) -> Self {
+        let HostedSettings { design, spam_protection } = HostedSettings::from_app(app);
         Self::new(design_of(flow).over(&design), spam_protection)
     }
 

@@ -51,7 +51,7 @@ impl Default for Marks {
 
 impl CacheMarks {
     /// The mark of an entry that belongs to this app, or to none because nothing was found.
-    pub(crate) fn of(&self, app: Option<AppId>) -> Mark {
+    pub(crate) fn mark_for(&self, app: Option<AppId>) -> Mark {
         let mut marks = self.marks();
         let Some(app) = app else { return marks.missing.clone() };
         if marks.apps.len() >= marks.prune_at {
@@ -96,22 +96,22 @@ mod tests {
     #[test]
     fn a_change_outdates_the_entries_of_its_app_and_missing_ones() {
         let marks = CacheMarks::default();
-        let given = [Some(app(1)), Some(app(1)), Some(app(2)), None].map(|it| marks.of(it));
+        let given = [Some(app(1)), Some(app(1)), Some(app(2)), None].map(|it| marks.mark_for(it));
         marks.outdate(&[app(1), app(9)]);
         assert_eq!(given.each_ref().map(Mark::is_outdated), [true, true, false, true]);
-        let later = [Some(app(1)), Some(app(2)), None].map(|it| marks.of(it));
+        let later = [Some(app(1)), Some(app(2)), None].map(|it| marks.mark_for(it));
         assert_eq!(later.each_ref().map(Mark::is_outdated), [false; 3]);
         marks.outdate_all();
         assert_eq!(later.each_ref().map(Mark::is_outdated), [true; 3]);
-        assert!(!marks.of(Some(app(2))).is_outdated() && !marks.of(None).is_outdated());
+        assert!(!marks.mark_for(Some(app(2))).is_outdated() && !marks.mark_for(None).is_outdated());
     }
 
     #[test]
     fn apps_without_entries_leave_no_marks() {
         let marks = CacheMarks::default();
-        let held = marks.of(Some(app(u128::MAX)));
+        let held = marks.mark_for(Some(app(u128::MAX)));
         for number in 0..3 * APPS_KEPT_MIN as u128 {
-            marks.of(Some(app(number)));
+            marks.mark_for(Some(app(number)));
         }
         let kept = marks.marks().apps.len();
         assert!(kept <= APPS_KEPT_MIN, "{kept} marks");

@@ -77,7 +77,7 @@ pub struct StoreClock {
 impl StoreClock {
     /// The clock to use with this store. Needs a Tokio runtime: the clock is followed in the
     /// background until it is dropped.
-    pub async fn of(store: &Arc<dyn Store>) -> StoreResult<Arc<dyn Clock>> {
+    pub async fn for_store(store: &Arc<dyn Store>) -> StoreResult<Arc<dyn Clock>> {
         let mut readings = Vec::new();
         for _ in 0..FIRST_READINGS {
             readings.extend(Reading::take(store).await?);

@@ -27,6 +27,7 @@ use crate::boxed;
 use crate::core::Core;
 use crate::definitions::stored_definition;
 use crate::handle::{AppHandle, FlowHandle};
+use crate::mail_queue::reopened;
 
 /// The number of versions, and of responses, to read at a time.
 const VERSIONS_PAGE: usize = 100;
@@ -221,7 +222,7 @@ async fn count_between(
         for row in &page.rows {
             let limits = set.limits.iter().find(|(version, _)| *version == row.flow_version_id);
             if let Some((_, limits)) = limits {
-                set.counted.add(&limits.of_stored(&row.answers));
+                set.counted.add(&limits.for_stored_answers(&row.answers));
             }
         }
         let Some(next) = page.next else { break };
@@ -233,18 +234,22 @@ async fn count_between(
     Ok(())
 }
 
-/// The room that the deletion of a response makes; `None` if its flow limits nothing.
-pub(crate) async fn release(core: &Core, row: &ResponseRow) -> StoreResult<Option<Write>> {
-    let Some(found) = core.store.find_version(row.flow_version_id).await? else { return Ok(None) };
+/// The room that the deletion of a response makes, and the e-mails that waited for it; empty if
+/// its flow limits nothing.
+pub(crate) async fn release(core: &Core, row: &ResponseRow) -> StoreResult<Vec<Write>> {
+    let Some(found) = core.store.find_version(row.flow_version_id).await? else {
+        return Ok(Vec::new());
+    };
     let closing = found.flow.limits()?;
     if closing.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let definition = core.definitions.readable(&found.version);
-    let limits = closing.limits(definition.as_deref()).of_stored(&row.answers);
+    let limits = closing.limits(definition.as_deref()).for_stored_answers(&row.answers);
     let counters = limits.into_iter().map(|limit| limit.counter).collect();
     let (app_id, flow_id) = (row.app_id, row.flow_id);
-    Ok(Some(Write::Closing(ClosingWrite::Release { app_id, flow_id, counters })))
+    let release = Write::Closing(ClosingWrite::Release { app_id, flow_id, counters });
+    Ok(vec![release, reopened(&found.flow, Some(core.now()))])
 }
 
 /// Refuses to publish a definition without the questions that the flow's quotas ask about.
@@ -258,7 +263,7 @@ pub(crate) fn must_fit(state: &FlowState, definition: &Definition) -> AdminResul
                 "the quota {quota} does not fit these questions ({}): change the quota first",
                 fault.message
             );
-            Fault { pointer: "/questions".to_owned(), message }
+            Fault::new("/questions", message)
         })
         .collect();
     if faults.is_empty() { Ok(()) } else { Err(AdminError::Invalid(faults)) }

@@ -46,7 +46,7 @@ impl ClosingCheck {
         let CheckedFlow { closing, limits, counted, .. } = flow;
         let limits =
             limits.entry(row.flow_version_id).or_insert_with(|| closing.limits(definition));
-        counted.add(&limits.of_stored(&row.answers));
+        counted.add(&limits.for_stored_answers(&row.answers));
     }
 
     /// One line for each counter that is missing or too low.

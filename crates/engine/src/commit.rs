@@ -1,11 +1,11 @@
 //! Group commit: one durable write for all waiting submissions.
 //!
-//! There is no timer and no task. A submission that finds the store idle starts a write; those that
-//! arrive meanwhile queue, and the thread that ends a write answers its submissions and starts the
-//! next write, with everything that has queued. So a single submission does not wait, and
-//! concurrent ones share one sync. The queue is bounded in time ([`crate::overload`]), in
-//! submissions and in bytes: beyond that, new submissions are refused at once, with nothing stored.
-//! A store with several lanes has several writes in progress ([`crate::batches`]). The calls of one
+//! A submission that finds the store idle starts a write; those that arrive meanwhile queue, and
+//! the thread that ends a write answers its submissions and starts the next write, with everything
+//! that has queued. So a single submission does not wait, and concurrent ones share one sync. The
+//! queue is bounded in time ([`crate::overload`]), in submissions and in bytes: beyond that, new
+//! submissions are refused at once, with nothing stored. A store with several lanes has several
+//! writes in progress ([`crate::batches`]); a slow one does not delay the next. The calls of one
 //! request enter the queue at once, so that they share a write ([`Committer::together`]).
 //!
 //! The response's id, and with it the time at which it was received, is assigned here, just before
@@ -21,69 +21,23 @@ use std::task::Context;
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::{RespondentId, ResponseId};
-use sluice_flow::time::Timestamp;
 use sluice_store::{NewResponse, Outcome, Resume, Store, StoreError};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::batches::{Added, BATCH_MAX, Batch, Batches, Lane, Needs, Queued, Weighted};
+use crate::batches::{Added, Batch, Batches, Queued, SLOW, WriteLane};
 use crate::clock::Clock;
 use crate::commit_outcome::{CommitOutcome, QueueFull};
+use crate::commit_queue::{Pending, Queue, QueuedSubmission};
 use crate::commit_spans::{Commit, note_commit, note_wait};
 use crate::ids::Ids;
 use crate::metrics::{Metrics, QueueState, SubmissionOutcome};
-use crate::overload::{ROW_BYTES, SATURATED_FOR, retry_after_seconds};
+use crate::overload::SATURATED_FOR;
 use crate::spans::{self, ActiveSpan};
-
-/// The maximum number of submissions that wait at once: 16 full writes.
-pub const QUEUE_MAX: usize = 8_192;
-/// The maximum number of bytes that wait at once.
-const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-const _: () = assert!(QUEUE_MAX >= BATCH_MAX);
-
-/// A checked response that waits to be stored. It has no id yet.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    pub(crate) response: NewResponse,
-    /// When its version stops accepting, if that is known.
-    pub(crate) accepts_until: Option<Timestamp>,
-    /// It was [`CommitOutcome::Busy`] before.
-    pub(crate) alone: bool,
-}
-
-struct Waiting {
-    pending: Pending,
-    /// As [`server_of`](sluice_store::roles::IntakeStore::server_of).
-    server: Option<u32>,
-    weight: usize,
-    reply: oneshot::Sender<CommitOutcome>,
-    /// The span of its request, if that is traced.
-    span: Option<ActiveSpan>,
-}
-
-impl Waiting {
-    fn needs(&self) -> Needs {
-        let Pending { response, alone, .. } = &self.pending;
-        Needs {
-            app: response.row.app_id,
-            server: self.server,
-            alone: *alone,
-            linked: response.claim.is_some()
-                || response.invitation.is_some()
-                || !response.limits.is_empty(),
-        }
-    }
-}
-
-impl Weighted for Waiting {
-    fn weight(&self) -> usize {
-        self.weight
-    }
-}
 
 thread_local! {
     /// What the future that this thread polls in [`Committer::together`] stores.
-    static TOGETHER: Cell<Option<Vec<Waiting>>> = const { Cell::new(None) };
+    static TOGETHER: Cell<Option<Vec<QueuedSubmission>>> = const { Cell::new(None) };
 }
 
 /// Ends [`TOGETHER`] when it is dropped.
@@ -108,11 +62,20 @@ impl Committer {
         stored: Arc<AtomicBool>,
     ) -> Self {
         let batches = Batches::new(store.lanes());
-        let queue = Mutex::new(Queue { batches, bytes: 0, is_closed: false, refused_at: None });
+        let queue = Mutex::new(Queue::new(batches));
         let (ids, ended) = (Ids::default(), Notify::new());
-        let has_failed = AtomicBool::new(false);
-        let writer = Writer { store, clock, ids, lost, metrics, stored, queue, ended, has_failed };
-        Self(Arc::new(writer))
+        Self(Arc::new(Writer {
+            store,
+            clock,
+            ids,
+            lost,
+            metrics,
+            stored,
+            queue,
+            ended,
+            has_failed: AtomicBool::new(false),
+            looks_again: AtomicBool::new(false),
+        }))
     }
 
     /// Queues a response and waits for its outcome. Returns [`QueueFull`] at once if it does not
@@ -120,9 +83,8 @@ impl Committer {
     /// write has begun.
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
         let (reply, settled) = oneshot::channel();
-        let (weight, span) = (weight_of(&pending.response), spans::current());
         let server = self.0.store.server_of(pending.response.row.app_id);
-        let waiting = Waiting { pending, server, weight, reply, span };
+        let waiting = QueuedSubmission::new(pending, server, reply, spans::current());
         match TOGETHER.take() {
             Some(mut others) => {
                 others.push(waiting);
@@ -153,7 +115,7 @@ impl Committer {
     }
 
     /// Queues responses, and starts the writes that may start. Those that do not fit are refused.
-    fn enqueue(&self, submissions: impl IntoIterator<Item = Waiting>) {
+    fn enqueue(&self, submissions: impl IntoIterator<Item = QueuedSubmission>) {
         let now = self.0.clock.monotonic();
         let mut overdue = Vec::new();
         let mut added: i64 = 0;
@@ -169,14 +131,10 @@ impl Committer {
                 }
             }
         }
-        let mut first = queue.batches.next(|| now);
         drop(queue);
         self.0.metrics.queued.inc_by(added);
         self.0.refuse(overdue, now);
-        while let Some(batch) = first {
-            self.0.write(batch);
-            first = self.0.queue().batches.next(|| now);
-        }
+        self.0.start_writes();
     }
 
     /// Whether submissions were refused recently because they could not be stored in time.
@@ -210,51 +168,6 @@ impl Committer {
     }
 }
 
-struct Queue {
-    batches: Batches<Waiting>,
-    bytes: usize,
-    is_closed: bool,
-    /// When a submission was last refused.
-    refused_at: Option<Instant>,
-}
-
-impl Queue {
-    fn add(&mut self, waiting: Waiting, now: Instant) -> Added<Waiting> {
-        let (needs, weight) = (waiting.needs(), waiting.weight);
-        if !self.has_room(weight) {
-            let wait = self.batches.expected_wait(needs, now);
-            return Added::Refused(waiting, wait);
-        }
-        let added = self.batches.add(needs, now, waiting, self.room());
-        match &added {
-            Added::Queued => self.bytes += weight,
-            Added::InPlaceOf(first) => {
-                self.bytes += weight;
-                self.bytes -= first.submission.weight;
-            }
-            Added::Refused(..) => {}
-        }
-        added
-    }
-
-    fn refuse(&mut self, expected_wait: Duration, now: Instant) -> QueueFull {
-        self.refused_at = Some(now);
-        QueueFull { retry_after_seconds: retry_after_seconds(expected_wait) }
-    }
-
-    fn has_room(&self, weight: usize) -> bool {
-        !self.is_closed
-            && self.batches.count() < QUEUE_MAX
-            && self.bytes.saturating_add(weight) <= QUEUE_BYTES_MAX
-    }
-
-    /// How many more submissions of usual size it may hold.
-    fn room(&self) -> usize {
-        let rows = QUEUE_MAX.saturating_sub(self.batches.count());
-        rows.min(QUEUE_BYTES_MAX.saturating_sub(self.bytes) / ROW_BYTES)
-    }
-}
-
 struct Writer {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -269,6 +182,8 @@ struct Writer {
     ended: Notify,
     /// A write failed; see [`Committer::take_failure`].
     has_failed: AtomicBool,
+    /// A task of [`Writer::look_again`] is waiting.
+    looks_again: AtomicBool,
 }
 
 impl Writer {
@@ -276,8 +191,38 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Starts the writes that may start.
+    fn start_writes(self: &Arc<Self>) {
+        loop {
+            let mut queue = self.queue();
+            let next = queue.batches.next(|| self.clock.monotonic());
+            let may_start_later = next.is_none() && queue.batches.may_start_later();
+            drop(queue);
+            match next {
+                Some(batch) => self.write(batch),
+                None if may_start_later => return self.look_again(),
+                None => return,
+            }
+        }
+    }
+
+    /// Starts the writes that may start once those in progress are slow.
+    fn look_again(self: &Arc<Self>) {
+        // Absent only while the process ends.
+        let Ok(runtime) = Handle::try_current() else { return };
+        if self.looks_again.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let writer = Arc::clone(self);
+        runtime.spawn(async move {
+            tokio::time::sleep(SLOW).await;
+            writer.looks_again.store(false, Ordering::Relaxed);
+            writer.start_writes();
+        });
+    }
+
     /// Starts the write of a batch. If nothing of it can be written, continues with the next one.
-    fn write(self: &Arc<Self>, mut batch: Batch<Waiting>) {
+    fn write(self: &Arc<Self>, mut batch: Batch<QueuedSubmission>) {
         loop {
             let lane = batch.lane;
             let mut in_progress = InProgress::new(Arc::clone(self), lane, batch.started);
@@ -294,12 +239,20 @@ impl Writer {
     }
 
     /// Notes that a write of this lane ended, and takes the next batch.
-    fn next_after(&self, lane: Lane, took: Option<Duration>) -> Option<Batch<Waiting>> {
+    fn next_after(
+        self: &Arc<Self>,
+        lane: WriteLane,
+        took: Option<Duration>,
+    ) -> Option<Batch<QueuedSubmission>> {
         let mut queue = self.queue();
         queue.batches.ended(lane, took);
         let next = queue.batches.next(|| self.clock.monotonic());
+        let may_start_later = queue.batches.may_start_later();
         let is_last = next.is_none() && queue.is_closed;
         drop(queue);
+        if may_start_later {
+            self.look_again();
+        }
         if is_last {
             self.ended.notify_waiters();
         }
@@ -309,7 +262,11 @@ impl Writer {
     /// Gives the responses of a batch their ids. Those that waited for too long, or whose version
     /// stopped accepting while they queued, are answered now. Those whose client has gone are
     /// dropped: none was acknowledged or refused, and a retry stores them.
-    fn rows_of(&self, mut batch: Batch<Waiting>, into: &mut InProgress) -> Vec<NewResponse> {
+    fn rows_of(
+        &self,
+        mut batch: Batch<QueuedSubmission>,
+        into: &mut InProgress,
+    ) -> Vec<NewResponse> {
         self.note_taken(&batch);
         if batch.overdue > 0 {
             let in_time = batch.queued.split_off(batch.overdue);
@@ -345,7 +302,7 @@ impl Writer {
     }
 
     /// Updates the size of the queue, and the metrics about it.
-    fn note_taken(&self, batch: &Batch<Waiting>) {
+    fn note_taken(&self, batch: &Batch<QueuedSubmission>) {
         let weight = batch.queued.iter().map(|it| it.submission.weight).sum::<usize>();
         self.queue().bytes -= weight;
         self.metrics.queued.dec_by(i64::try_from(batch.queued.len()).unwrap_or(i64::MAX));
@@ -356,7 +313,7 @@ impl Writer {
     }
 
     /// Answers submissions that waited for too long.
-    fn refuse(&self, overdue: Vec<Queued<Waiting>>, now: Instant) {
+    fn refuse(&self, overdue: Vec<Queued<QueuedSubmission>>, now: Instant) {
         for Queued { submission: waiting, since } in overdue {
             if waiting.reply.is_closed() {
                 self.metrics.count(SubmissionOutcome::Abandoned);
@@ -428,7 +385,7 @@ type Replies = Vec<(ResponseId, oneshot::Sender<CommitOutcome>)>;
 /// A write in progress, and who waits for it.
 struct InProgress {
     writer: Arc<Writer>,
-    lane: Lane,
+    lane: WriteLane,
     replies: Replies,
     /// The spans of those that are traced.
     traced: Vec<ActiveSpan>,
@@ -437,7 +394,7 @@ struct InProgress {
 }
 
 impl InProgress {
-    fn new(writer: Arc<Writer>, lane: Lane, started: Instant) -> Self {
+    fn new(writer: Arc<Writer>, lane: WriteLane, started: Instant) -> Self {
         let (replies, traced) = (Vec::new(), Vec::new());
         Self { writer, lane, replies, traced, started, has_ended: false }
     }
@@ -468,7 +425,7 @@ impl InProgress {
     }
 
     /// Answers the submissions of a write that did not take place; returns the next batch.
-    fn end(&mut self) -> Option<Batch<Waiting>> {
+    fn end(&mut self) -> Option<Batch<QueuedSubmission>> {
         self.answer(Err(StoreError::Closed));
         self.writer.next_after(self.lane, None)
     }
@@ -486,8 +443,4 @@ impl Drop for InProgress {
             }
         }
     }
-}
-
-fn weight_of(response: &NewResponse) -> usize {
-    size_of::<Waiting>() + response.row.texts_len() + response.contribution.as_bytes().len()
 }

@@ -46,11 +46,11 @@ impl CountCheck {
         let definition = self.definitions.get(&row.flow_version_id).and_then(Option::as_ref);
         let mut delta = Delta::default();
         let (answers, tags) = (&row.answers, row.tags.as_deref());
-        delta.add(&Contribution::of_stored(definition, answers, tags, row.admission));
+        delta.add(&Contribution::from_stored(definition, answers, tags, row.admission));
         let key = (row.response_id.made_at().day(), row.flow_version_id);
         let daily = self.daily.entry(key).or_insert_with(|| DailyCounts::to_read(None));
         // A delta that was just made can be read.
-        if let Ok(gathered) = Gathered::of(delta.as_bytes()) {
+        if let Ok(gathered) = Gathered::from_delta(delta.as_bytes()) {
             daily.put(&gathered);
         }
     }

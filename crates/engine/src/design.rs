@@ -13,7 +13,6 @@ use sluice_flow::id::{AppId, AssetId};
 use sluice_store::{Store, StoreResult};
 
 use crate::encoded_body::EncodedBody;
-use crate::fault::fault;
 
 /// The maximum size of a picture in bytes, before base64 encoding.
 pub const PICTURE_BYTES_MAX: usize = 64 * 1024;
@@ -46,7 +45,7 @@ impl DesignPatch {
         };
         let stored = store.list_assets(app).await?;
         let is_missing = !stored.iter().any(|asset| asset.asset_id == named);
-        let fault = || fault(&format!("{pointer}/background"), "must be an image of this app");
+        let fault = || Fault::new(format!("{pointer}/background"), "must be an image of this app");
         Ok(is_missing.then(fault).into_iter().collect())
     }
 
@@ -66,7 +65,7 @@ impl DesignPatch {
     pub(crate) fn faults(&self, pointer: &str) -> impl Iterator<Item = Fault> {
         self.0.iter().filter_map(move |(field, value)| {
             let why = read(*field, value.as_deref()?).err()?;
-            Some(fault(&format!("{pointer}/{}", field.name()), why))
+            Some(Fault::new(format!("{pointer}/{}", field.name()), why))
         })
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use sluice_flow::id::AuditId;
 use sluice_store::{
-    Answers, AuditRow, ErasedPart, Erasure, Person, RespondentRow, Store, StoreResult,
+    AuditRow, ErasedAnswers, ErasedPart, Erasure, ErasureTarget, RespondentRow, Store, StoreResult,
 };
 use tokio::sync::{Mutex, Notify, watch};
 
@@ -90,7 +90,7 @@ impl Erasures {
         failed
     }
 
-    fn continued(&self, row: &RespondentRow, answers: Answers) -> Erasure {
+    fn continued(&self, row: &RespondentRow, answers: ErasedAnswers) -> Erasure {
         let audit = AuditRow {
             audit_id: AuditId::from_uuid(self.ids.next(self.clock.now())),
             app_id: Some(row.app_id),
@@ -99,16 +99,12 @@ impl Erasures {
             subject: row.respondent_id.to_string(),
             detail: detail(answers).to_string(),
         };
-        let person = Person::Respondent(row.respondent_id);
-        Erasure { app_id: row.app_id, person, answers, audit, limit: ERASURE_PART_ROWS }
+        let target = ErasureTarget::Respondent(row.respondent_id);
+        Erasure { app_id: row.app_id, target, answers, audit, limit: ERASURE_PART_ROWS }
     }
 }
 
 /// What the audit log records of an erasure.
-pub(crate) fn detail(answers: Answers) -> serde_json::Value {
-    let what = match answers {
-        Answers::Keep => "keep",
-        Answers::Delete => "delete",
-    };
-    json!({"answers": what})
+pub(crate) fn detail(answers: ErasedAnswers) -> serde_json::Value {
+    json!({"answers": answers.as_str()})
 }

@@ -7,10 +7,6 @@ use sluice_flow::lifecycle::GRACE_MAX_SECONDS;
 
 use crate::admin::{AdminError, AdminResult};
 
-pub(crate) fn fault(pointer: &str, message: impl Into<String>) -> Fault {
-    Fault { pointer: pointer.to_owned(), message: message.into() }
-}
-
 /// Refuses a request with all its faults, if it has any.
 pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<()> {
     let faults: Vec<Fault> = faults.into_iter().collect();
@@ -18,15 +14,16 @@ pub(crate) fn faultless(faults: impl IntoIterator<Item = Fault>) -> AdminResult<
 }
 
 pub(crate) fn name_faults(pointer: &str, name: &str) -> Option<Fault> {
-    name_fault(name).map(|why| fault(pointer, why))
+    name_fault(name).map(|why| Fault::new(pointer, why))
 }
 
 pub(crate) fn grace_faults(pointer: &str, seconds: Option<u32>) -> Option<Fault> {
     seconds.filter(|&seconds| seconds > GRACE_MAX_SECONDS).map(|_| {
-        fault(pointer, format!("must be 0 to {GRACE_MAX_SECONDS} seconds, or null for the default"))
+        let message = format!("must be 0 to {GRACE_MAX_SECONDS} seconds, or null for the default");
+        Fault::new(pointer, message)
     })
 }
 
 pub(crate) fn object_fault(pointer: &str, definition: &Value) -> Option<Fault> {
-    (!definition.is_object()).then(|| fault(pointer, "must be a JSON object"))
+    (!definition.is_object()).then(|| Fault::new(pointer, "must be a JSON object"))
 }

@@ -23,7 +23,7 @@ use crate::closing;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::design::DesignPatch;
-use crate::fault::{fault, faultless, grace_faults, name_faults, object_fault};
+use crate::fault::{faultless, grace_faults, name_faults, object_fault};
 use crate::handle::{AppHandle, FLOW_ARCHIVED, FlowHandle, Permit, must_be_in_use};
 use crate::mail_queue::{queued_at_opening, queued_at_start, reopened};
 
@@ -182,6 +182,8 @@ impl FlowHandle {
             if limits != state.flow.limits()? {
                 rows.push(closing::set(&*core.store, &|| core.now(), &row, &limits).await?);
                 row.closing = limits.to_stored();
+                // Invitations that waited because the flow was full are checked again.
+                rows.push(reopened(&row, Some(core.now())));
             }
             if row == state.flow {
                 return Ok(());
@@ -284,7 +286,7 @@ impl FlowHandle {
                 return Ok(());
             }
             let row = FlowRow { archived_at: None, ..state.flow.clone() };
-            let audit = self.permit.audit(AuditAction::FlowUnarchived, row.flow_id, &json!({}));
+            let audit = self.permit.audit(AuditAction::FlowRestored, row.flow_id, &json!({}));
             let rows = vec![Write::Flow(row), Write::Audit(audit)];
             self.permit.change(Scope::Write, state.revision, rows).await
         })
@@ -362,7 +364,7 @@ async fn keyed(core: &Core, app: AppId, key: &str) -> AdminResult<Option<FlowSta
 }
 
 fn key_faults(key: Option<&str>) -> Option<Fault> {
-    key.and_then(flow_key::fault).map(|why| fault("/key", why))
+    key.and_then(flow_key::fault).map(|why| Fault::new("/key", why))
 }
 
 /// Refuses a change to a key that another flow has. The revision of the app, which every change
@@ -455,13 +457,13 @@ fn patch_faults(patch: &FlowPatch, live: Window) -> Vec<Fault> {
     if patch.changes_window() && !live.is_ordered() {
         let is_start = patch.live_window.is_none() && patch.ends_at.is_none();
         faults.push(if is_start {
-            fault("/liveWindow/startsAt", "must be before endsAt")
+            Fault::new("/liveWindow/startsAt", "must be before endsAt")
         } else {
-            fault("/liveWindow/endsAt", "must be after startsAt")
+            Fault::new("/liveWindow/endsAt", "must be after startsAt")
         });
     }
     let label_faults = patch.labels.iter().flat_map(|labels| labels::faults(labels));
-    faults.extend(label_faults.map(|(at, why)| fault(&at, why)));
+    faults.extend(label_faults.map(|(at, why)| Fault::new(at, why)));
     faults.extend(grace_faults("/graceWindowSeconds", patch.grace_window_seconds.flatten()));
     let design = patch.design.iter().flatten();
     faults.extend(design.flat_map(|patch| patch.faults("/design")));

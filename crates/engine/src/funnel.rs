@@ -12,7 +12,7 @@ use crate::admin::AdminResult;
 use crate::background::keep_running_after;
 use crate::boxed;
 use crate::handle::FlowHandle;
-use crate::summary::Asked;
+use crate::summary::AskedUntil;
 use crate::summary::versions::{Version, published_versions};
 
 /// The visits of a flow to report. Days are UTC, and both ends are included.
@@ -45,7 +45,7 @@ pub struct FunnelQuestion {
     pub question_type: &'static str,
     /// The text in the newest version that asks it.
     pub prompt: String,
-    pub asked: Asked,
+    pub asked: AskedUntil,
     pub seen: u64,
     pub passed: u64,
 }
@@ -87,8 +87,8 @@ impl FlowHandle {
             |row: &&VisitCountRow| filter.version.is_none_or(|it| it == row.flow_version_id);
         counts.iter().filter(is_chosen).for_each(|row| all.add(row));
         Ok(Completion {
-            opened: all.of(&VisitCounter::Opened),
-            finished: all.of(&VisitCounter::Finished),
+            opened: all.get(&VisitCounter::Opened),
+            finished: all.get(&VisitCounter::Finished),
             time_to_finish: times(&all).median(),
         })
     }
@@ -121,7 +121,7 @@ impl Sums {
         }
     }
 
-    fn of(&self, counter: &VisitCounter) -> u64 {
+    fn get(&self, counter: &VisitCounter) -> u64 {
         self.0.get(counter).copied().unwrap_or(0)
     }
 }
@@ -136,7 +136,7 @@ fn add_up(versions: &[Version], counts: &[VisitCountRow], only: Option<FlowVersi
     }
     let version = |it: &Version| {
         let sums = by_version.get(&it.flow_version_id);
-        let sum = |counter: &VisitCounter| sums.map_or(0, |sums| sums.of(counter));
+        let sum = |counter: &VisitCounter| sums.map_or(0, |sums| sums.get(counter));
         FunnelVersion {
             flow_version_id: it.flow_version_id,
             number: it.number,
@@ -146,10 +146,10 @@ fn add_up(versions: &[Version], counts: &[VisitCountRow], only: Option<FlowVersi
         }
     };
     Funnel {
-        opened: all.of(&VisitCounter::Opened),
-        started: all.of(&VisitCounter::Started),
+        opened: all.get(&VisitCounter::Opened),
+        started: all.get(&VisitCounter::Started),
         questions: questions(versions, &all, only),
-        finished: all.of(&VisitCounter::Finished),
+        finished: all.get(&VisitCounter::Finished),
         time_to_finish: times(&all).median(),
         versions: versions.iter().map(version).collect(),
     }
@@ -174,11 +174,11 @@ fn questions(
             question_type: question.question_type.name(),
             prompt: question.prompt.clone(),
             asked: match last_asked.filter(|age| *age > 0).and_then(|age| versions.get(age)) {
-                Some(version) => Asked::UntilVersion(version.number),
-                None => Asked::Now,
+                Some(version) => AskedUntil::Version(version.number),
+                None => AskedUntil::Now,
             },
-            seen: sums.of(&VisitCounter::Seen(id.clone())),
-            passed: sums.of(&VisitCounter::Passed(id.clone())),
+            seen: sums.get(&VisitCounter::Seen(id.clone())),
+            passed: sums.get(&VisitCounter::Passed(id.clone())),
         });
     }
     questions

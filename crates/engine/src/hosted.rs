@@ -62,7 +62,7 @@ impl HostedFlow {
     pub async fn version(&self, flow_version_id: &str) -> StoreResult<Option<HostedVersion>> {
         let Ok(id) = flow_version_id.parse() else { return Ok(None) };
         let view = self.core.registry.version(self.app().app_id, id).await?;
-        Ok(view.filter(|view| view.flow_id == self.flow_id).and_then(HostedVersion::of))
+        Ok(view.filter(|view| view.flow_id == self.flow_id).and_then(HostedVersion::from_view))
     }
 
     /// A new key for a form that is about to be shown.
@@ -94,7 +94,7 @@ impl HostedVersion {
         }
     }
 
-    fn of(view: Arc<VersionView>) -> Option<Self> {
+    fn from_view(view: Arc<VersionView>) -> Option<Self> {
         view.published.is_some().then_some(Self(Shown::Published(view)))
     }
 
@@ -162,7 +162,7 @@ impl Core {
             Some(id) => self.registry.version(flow.app_id, id).await?,
             None => None,
         };
-        let Some(current) = current.and_then(HostedVersion::of) else {
+        let Some(current) = current.and_then(HostedVersion::from_view) else {
             return Ok(Err(NoFlow::NotPublished));
         };
         let branding = match flow.has_design {

@@ -2,9 +2,9 @@
 
 use sluice_flow::id::AppId;
 use sluice_flow::issue::KeySource;
-use sluice_flow::submission::is_idempotency_key;
+use sluice_flow::submission::idempotency_key;
 
-/// The `idempotencyKey` of a submission, or the value of an `Idempotency-Key` header without its
+/// The `idempotencyKey` of a submission, or the value of an `Idempotency-Key` header, each without
 /// quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {
@@ -20,18 +20,11 @@ impl IdempotencyKey {
     /// Parses a header's value: bare, or a quoted string with `\"` and `\\` escaped.
     pub fn parse(header: &[u8]) -> Result<Self, InvalidKey> {
         let text = std::str::from_utf8(header).map_err(|_| InvalidKey)?.trim_matches([' ', '\t']);
-        let key = match text.strip_prefix('"') {
-            Some(rest) => unquoted(rest)?,
-            None => text.to_owned(),
-        };
-        if is_idempotency_key(&key) {
-            Ok(Self { text: key, source: KeySource::Header })
-        } else {
-            Err(InvalidKey)
-        }
+        let key = idempotency_key(text).ok_or(InvalidKey)?;
+        Ok(Self { text: key.into_owned(), source: KeySource::Header })
     }
 
-    /// The key inside a submission. Its format was checked when the submission was parsed.
+    /// The key inside a submission. Parsing the submission checked it and removed its quotes.
     pub(crate) fn from_submission(key: &str) -> Self {
         Self { text: key.to_owned(), source: KeySource::Field }
     }
@@ -60,25 +53,42 @@ impl IdempotencyKey {
     }
 }
 
-fn unquoted(rest: &str) -> Result<String, InvalidKey> {
-    let mut key = String::with_capacity(rest.len());
-    let mut chars = rest.chars();
-    loop {
-        match chars.next() {
-            Some('"') if chars.next().is_none() => return Ok(key),
-            Some('\\') => match chars.next() {
-                Some(escaped @ ('"' | '\\')) => key.push(escaped),
-                _ => return Err(InvalidKey),
-            },
-            Some('"') | None => return Err(InvalidKey),
-            Some(plain) => key.push(plain),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use sluice_flow::submission::parse;
+
     use super::*;
+
+    #[test]
+    fn a_key_has_the_same_form_in_the_field_and_in_the_header() {
+        let longest = "k".repeat(255);
+        let quoted_longest = format!("\"{longest}\"");
+        for (text, is_key) in [
+            ("K1", true),
+            ("\"K1\"", true),
+            (r#""a\"b\\c""#, true),
+            (r"a\b", true),
+            (&longest, true),
+            (&quoted_longest, true),
+            ("\"\"", false),
+            ("\"open", false),
+            ("\"a\"b\"", false),
+        ] {
+            let submission = json!({
+                "flowVersionId": "fv_1", "flowVersionPayloadGeneration": "4",
+                "respondentAnalyticsAdmission": "collection_only", "idempotencyKey": text,
+            });
+            let submission = submission.to_string();
+            let parsed = parse(submission.as_bytes());
+            let field = parsed.as_ref().ok().and_then(|it| it.idempotency_key.as_deref());
+            let field = field.map(|key| IdempotencyKey::from_submission(key).text);
+            let header = IdempotencyKey::parse(text.as_bytes()).ok().map(|key| key.text);
+            assert_eq!((field.is_some(), &field), (is_key, &header), "{text}");
+        }
+        // For this client, both name the same call.
+        assert_eq!(IdempotencyKey::parse(b"\"K1\"").unwrap().text, "K1");
+    }
 
     #[test]
     fn a_quoted_key_equals_the_bare_key() {

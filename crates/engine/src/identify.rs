@@ -5,7 +5,7 @@ use sluice_store::IdentityVerification;
 
 use crate::core::Core;
 use crate::registry::AppView;
-use crate::verify::{Checked, Invalid, Presented, TokenRefused, Verification, Verifying};
+use crate::verify::{Invalid, Presented, TokenOutcome, TokenRefused, Verification, Verifying};
 
 impl AppView {
     /// Whether a submission that contradicts its token is refused.
@@ -25,11 +25,11 @@ impl Core {
     ) -> Result<Option<Bearer>, TokenRefused> {
         let Some(verification) = app.verification.as_deref() else { return Ok(None) };
         let checked = match presented {
-            Presented::Nothing => Err(Checked::Missing),
-            Presented::Unreadable => Err(Checked::Invalid(Invalid::Malformed)),
+            Presented::Nothing => Err(TokenOutcome::Missing),
+            Presented::Unreadable => Err(TokenOutcome::Invalid(Invalid::Malformed)),
             Presented::Token(text) => self.verifying.check(verification, text, self.now()).await,
         };
-        let outcome = checked.as_ref().err().copied().unwrap_or(Checked::Verified);
+        let outcome = checked.as_ref().err().copied().unwrap_or(TokenOutcome::Verified);
         self.count_check(verification, outcome);
         match checked {
             Ok(claims) => Ok(Some(Bearer::Proven(claims))),
@@ -38,10 +38,10 @@ impl Core {
                 Presented::Nothing | Presented::Unreadable => None,
             }),
             Err(why) => Err(match why {
-                Checked::Missing => TokenRefused::Missing,
-                Checked::Expired => TokenRefused::Expired,
-                Checked::Unavailable => TokenRefused::Unavailable,
-                Checked::Verified | Checked::Mismatch | Checked::Invalid(_) => {
+                TokenOutcome::Missing => TokenRefused::Missing,
+                TokenOutcome::Expired => TokenRefused::Expired,
+                TokenOutcome::Unavailable => TokenRefused::Unavailable,
+                TokenOutcome::Verified | TokenOutcome::Mismatch | TokenOutcome::Invalid(_) => {
                     TokenRefused::Invalid
                 }
             }),
@@ -51,11 +51,11 @@ impl Core {
     /// Counts a submission that contradicts its token.
     pub(crate) fn count_mismatch(&self, app: &AppView) {
         if let Some(verification) = app.verification.as_deref() {
-            self.count_check(verification, Checked::Mismatch);
+            self.count_check(verification, TokenOutcome::Mismatch);
         }
     }
 
-    fn count_check(&self, verification: &Verification, outcome: Checked) {
+    fn count_check(&self, verification: &Verification, outcome: TokenOutcome) {
         verification.counts.count(outcome);
         self.metrics.count_token(verification.mode, outcome);
     }

@@ -16,7 +16,7 @@ use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::fault::{fault, faultless};
+use crate::fault::faultless;
 use crate::handle::{AppHandle, Permit};
 use crate::ids::random_bits;
 use crate::instance::InstanceHandle;
@@ -250,7 +250,7 @@ fn identity_key_of(
         IdentityKeyKind::Jwks => {
             let url = new.url.clone().unwrap_or_default();
             if let Err(why) = core.verifying.sets.permits(&url) {
-                faults.push(fault("/url", why));
+                faults.push(Fault::new("/url", why));
             }
             url
         }
@@ -282,14 +282,14 @@ fn identity_key_of(
 fn text_faults(new: &NewIdentityKey) -> Vec<Fault> {
     let mut faults = Vec::new();
     if new.kid.as_deref().is_some_and(|kid| !is_kid(kid)) {
-        faults
-            .push(fault("/kid", format!("must be 1 to {KID_CHARS_MAX} visible ASCII characters")));
+        let message = format!("must be 1 to {KID_CHARS_MAX} visible ASCII characters");
+        faults.push(Fault::new("/kid", message));
     }
     let is_address = |text: &str| {
         !text.is_empty() && text.chars().count() <= ADDRESS_CHARS_MAX && !text.contains('\0')
     };
     if new.issuer.as_deref().is_some_and(|issuer| !is_address(issuer)) {
-        faults.push(fault("/issuer", format!("must be 1 to {ADDRESS_CHARS_MAX} characters")));
+        faults.push(Fault::new("/issuer", format!("must be 1 to {ADDRESS_CHARS_MAX} characters")));
     }
     let given =
         [("/pem", new.pem.is_some()), ("/jwk", new.jwk.is_some()), ("/url", new.url.is_some())];
@@ -300,11 +300,11 @@ fn text_faults(new: &NewIdentityKey) -> Vec<Fault> {
             IdentityKeyKind::Jwks => pointer == "/url",
         };
         if is_given && !belongs {
-            faults.push(fault(pointer, "is not allowed for this type of key"));
+            faults.push(Fault::new(pointer, "is not allowed for this type of key"));
         }
     }
     if new.kind == IdentityKeyKind::Jwks && !new.url.as_deref().is_some_and(is_address) {
-        faults.push(fault("/url", format!("must be 1 to {ADDRESS_CHARS_MAX} characters")));
+        faults.push(Fault::new("/url", format!("must be 1 to {ADDRESS_CHARS_MAX} characters")));
     }
     faults
 }
@@ -312,11 +312,11 @@ fn text_faults(new: &NewIdentityKey) -> Vec<Fault> {
 fn public_key(new: &NewIdentityKey) -> Result<PublicKey, Fault> {
     match (&new.pem, &new.jwk) {
         (Some(pem), None) if pem.chars().count() > PEM_CHARS_MAX => {
-            Err(fault("/pem", format!("must have at most {PEM_CHARS_MAX} characters")))
+            Err(Fault::new("/pem", format!("must have at most {PEM_CHARS_MAX} characters")))
         }
-        (Some(pem), None) => PublicKey::of_pem(pem).map_err(|why| fault("/pem", why)),
-        (None, Some(jwk)) => PublicKey::of_jwk(jwk).map_err(|why| fault("/jwk", why)),
-        _ => Err(fault("/pem", "is needed, or jwk in its place, and not both")),
+        (Some(pem), None) => PublicKey::from_pem(pem).map_err(|why| Fault::new("/pem", why)),
+        (None, Some(jwk)) => PublicKey::from_jwk(jwk).map_err(|why| Fault::new("/jwk", why)),
+        _ => Err(Fault::new("/pem", "is needed, or jwk in its place, and not both")),
     }
 }
 

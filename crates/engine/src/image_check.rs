@@ -20,7 +20,7 @@ impl ImageCheck {
     pub(crate) fn note(&mut self, record: &Record) {
         match record {
             Record::App(app) => {
-                let image = HostedSettings::of(&app.row).design.background_image();
+                let image = HostedSettings::from_app(&app.row).design.background_image();
                 self.need(app.row.app_id, image, || format!("apps {}", app.row.app_id));
             }
             Record::Flow(row) => {

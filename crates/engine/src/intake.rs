@@ -20,8 +20,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{InvitationRow, Invited, NewResponse, ResponseRow, StoreError};
 use uuid::Uuid;
 
-use crate::commit::Pending;
 use crate::commit_outcome::{CommitOutcome, QueueFull};
+use crate::commit_queue::Pending;
 use crate::core::Core;
 use crate::idempotency::IdempotencyKey;
 use crate::metrics::SubmissionOutcome;
@@ -33,7 +33,7 @@ use crate::unavailable::Unavailable;
 const REJUDGE_MAX: usize = 8;
 /// Nodes that share a store agree on the time to within this.
 const CLOCK_DOUBT_SECONDS: i64 = 1;
-/// When a client may retry after that, in seconds.
+/// When a client may retry a submission that was judged again too often, in seconds.
 const REJUDGED_RETRY_SECONDS: u32 = 1;
 
 /// The outcome of a well-formed submission.
@@ -301,7 +301,7 @@ impl Core {
         }
         let invitation = invitation.filter(|row| is_to(row, version));
         if let Some(code) = invitation.and_then(|row| row.times.state(now).refusal()) {
-            return Verdict::Refused(vec![Issue::of_invitation(code)]);
+            return Verdict::Refused(vec![Issue::for_invitation(code)]);
         }
         let (issues, score) = judge_and_score(&published.snapshot, &submission.answers);
         if !issues.is_empty() {
@@ -466,11 +466,11 @@ fn response_of(
         row,
         idempotency_key: key.map(|key| key.hash(version.app_id)),
         public_revision: version.public_revision,
-        claim: admitted.then(|| Claim::of(identities())).flatten().map(Box::new),
+        claim: admitted.then(|| Claim::from_identities(identities())).flatten().map(Box::new),
         invitation: invitation
             .filter(|row| is_to(row, version))
             .map(|row| Invited { assignment_id: row.assignment_id, linked: admitted }),
-        limits: version.limits.of(&submission.answers),
+        limits: version.limits.for_answers(&submission.answers),
         contribution,
     }
 }

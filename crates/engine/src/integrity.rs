@@ -34,7 +34,7 @@ pub struct DamagedPlace {
 
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct IntegrityReport {
     pub records: u64,
     pub responses: u64,
     pub damaged: u64,
@@ -50,22 +50,22 @@ pub async fn check(
     store: &dyn Store,
     found: impl Fn(DamagedPlace) + Send + Sync,
     progress: impl Fn(u64) + Send + Sync,
-) -> StoreResult<Checked> {
+) -> StoreResult<IntegrityReport> {
     let pages = store.check_pages().await?;
     let mut check = Check {
         store,
         found,
-        known: Known::default(),
+        targets: ReferenceTargets::default(),
         counts: CountCheck::default(),
         closing: ClosingCheck::default(),
         images: ImageCheck::default(),
         unreadable: BTreeSet::new(),
         compared: HashSet::new(),
         uncounted_flows: 0,
-        checked: Checked {
+        checked: IntegrityReport {
             has_checked_pages: pages.skipped.is_none(),
             skipped: Vec::from_iter(pages.skipped),
-            ..Checked::default()
+            ..IntegrityReport::default()
         },
     };
     for line in pages.damaged {
@@ -82,7 +82,7 @@ pub async fn check(
 struct Check<'s, F> {
     store: &'s dyn Store,
     found: F,
-    known: Known,
+    targets: ReferenceTargets,
     counts: CountCheck,
     closing: ClosingCheck,
     images: ImageCheck,
@@ -92,7 +92,7 @@ struct Check<'s, F> {
     compared: HashSet<FlowId>,
     /// Flows with responses that a server still has to count.
     uncounted_flows: u64,
-    checked: Checked,
+    checked: IntegrityReport,
 }
 
 impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
@@ -147,8 +147,8 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
 
     async fn record(&mut self, view: &mut dyn StoreView, record: &Record) -> StoreResult<()> {
         self.checked.records += 1;
-        self.known.note(record);
-        if let Some(what) = self.known.dangling(record) {
+        self.targets.note(record);
+        if let Some(what) = self.targets.dangling(record) {
             self.damaged(place(record), what);
         }
         self.closing.note(record);
@@ -221,18 +221,18 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
     /// The last flow with responses, and all flows without any.
     async fn finish(&mut self, view: &mut dyn StoreView) -> StoreResult<()> {
         self.compare_counts(view).await?;
-        let flows: Vec<_> = self.known.flows.iter().copied().collect();
+        let flows: Vec<_> = self.targets.flows.iter().copied().collect();
         for (app, flow) in flows {
             self.compare_counts_of(view, app, flow).await?;
         }
-        if !self.known.incomplete.contains(&Table::ClosingCounts) {
+        if !self.targets.incomplete.contains(&Table::ClosingCounts) {
             for flow in self.closing.without_counts() {
                 let what = "it limits its responses, but they are not counted";
                 self.damaged(format!("flows {flow}"), what);
             }
         }
         let images = std::mem::take(&mut self.images);
-        if !self.known.incomplete.contains(&Table::Assets) {
+        if !self.targets.incomplete.contains(&Table::Assets) {
             for (place, image) in images.into_missing() {
                 let table = Table::Assets.name();
                 self.damaged(place, format!("{image} is missing from the table {table}"));
@@ -251,7 +251,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
 
     fn unreadable_row(&mut self, row: UnreadableRow) {
         if self.unreadable.insert(row.clone()) {
-            self.known.incomplete.insert(row.table);
+            self.targets.incomplete.insert(row.table);
             self.compared.extend(row.flow);
             self.damaged(format!("{} {}", row.table.name(), row.ids), row.why);
         }
@@ -261,7 +261,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
     /// same table: among responses with the next flow.
     fn skip(&mut self, last: &RecordCursor, why: &str) -> Option<RecordCursor> {
         let table = last.table;
-        self.known.incomplete.insert(table);
+        self.targets.incomplete.insert(table);
         self.damaged(format!("{} after {}", table.name(), shown(last)), why);
         if table != Table::Responses {
             return None;
@@ -270,7 +270,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
         let flow = last.key.first_chunk().map_or(Uuid::nil(), |flow| Uuid::from_bytes(*flow));
         let flow = FlowId::from_uuid(flow);
         self.compared.insert(flow);
-        let mut later = self.known.flows.range((app, flow)..);
+        let mut later = self.targets.flows.range((app, flow)..);
         let (app, flow) = *later.find(|next| **next != (app, flow))?;
         // Its first response may be the one that cannot be read.
         self.compared.insert(flow);
@@ -281,7 +281,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
 
 /// The rows that others may reference.
 #[derive(Debug, Default)]
-struct Known {
+struct ReferenceTargets {
     apps: HashSet<AppId>,
     flows: BTreeSet<(AppId, FlowId)>,
     versions: HashMap<FlowVersionId, FlowId>,
@@ -291,7 +291,7 @@ struct Known {
     incomplete: BTreeSet<Table>,
 }
 
-impl Known {
+impl ReferenceTargets {
     fn note(&mut self, record: &Record) {
         match record {
             Record::App(app) => {

@@ -10,7 +10,6 @@ use sluice_flow::definition::Fault;
 use sluice_flow::time::Timestamp;
 
 use crate::export::without_formulas;
-use crate::fault::fault;
 use crate::invitations::{Invitation, NewInvitation, truncated};
 
 /// The maximum size of a file in bytes, and in lines of people.
@@ -44,7 +43,7 @@ fn read_up_to(lines_max: usize, file: &[u8]) -> Result<Vec<NewInvitation>, Vec<F
     let columns = match records.next() {
         Some(Ok(head)) => columns(&head)?,
         _ => {
-            return Err(vec![fault(
+            return Err(vec![Fault::new(
                 "/1",
                 format!("must name the columns: {}", COLUMNS.join(", ")),
             )]);
@@ -55,18 +54,18 @@ fn read_up_to(lines_max: usize, file: &[u8]) -> Result<Vec<NewInvitation>, Vec<F
     for record in records {
         // Reading from memory does not fail, and records may have any number of fields.
         let Ok(record) = record else { break };
-        let line = lines.of(&record);
+        let line = lines.line_of(&record);
         match person(&record, &columns, line) {
             Ok(person) => people.push(person),
             Err(found) => faults.extend(found),
         }
         if people.len() > lines_max {
             let what = format!("is beyond the {lines_max} people of one file; split the file");
-            return Err(vec![fault(&format!("/{line}"), what)]);
+            return Err(vec![Fault::new(format!("/{line}"), what)]);
         }
     }
     if people.is_empty() && faults.is_empty() {
-        faults.push(fault("", "must have a line for each person after the first"));
+        faults.push(Fault::new("", "must have a line for each person after the first"));
     }
     if faults.is_empty() { Ok(people) } else { Err(truncated(faults)) }
 }
@@ -80,7 +79,7 @@ struct LineNumbers<'f> {
 
 impl LineNumbers<'_> {
     /// Must be called for the records in order.
-    fn of(&mut self, record: &csv::ByteRecord) -> u64 {
+    fn line_of(&mut self, record: &csv::ByteRecord) -> u64 {
         let start = record.position().and_then(|place| usize::try_from(place.byte()).ok());
         let start = start.unwrap_or(self.counted).clamp(self.counted, self.file.len());
         let empty = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
@@ -106,16 +105,16 @@ fn columns(head: &csv::ByteRecord) -> Result<Vec<&'static str>, Vec<Fault>> {
         match known {
             None => {
                 let what = format!("is not known here; known are {}", COLUMNS.join(", "));
-                faults.push(fault(&at, what));
+                faults.push(Fault::new(at, what));
             }
             Some(column) if columns.contains(&column) => {
-                faults.push(fault(&at, format!("is a second column {column}")));
+                faults.push(Fault::new(at, format!("is a second column {column}")));
             }
             Some(column) => columns.push(column),
         }
     }
     if faults.is_empty() && !columns.iter().any(|column| *column != EXPIRES_AT) {
-        faults.push(fault("/1", format!("must have the column {USER_ID}, {EMAIL}, or both")));
+        faults.push(Fault::new("/1", format!("must have the column {USER_ID}, {EMAIL}, or both")));
     }
     if faults.is_empty() { Ok(columns) } else { Err(faults) }
 }
@@ -130,12 +129,12 @@ fn person(
     let mut faults = Vec::new();
     if record.len() != columns.len() {
         let what = format!("must have {} fields like the first line", columns.len());
-        return Err(vec![fault(&format!("/{line}"), what)]);
+        return Err(vec![Fault::new(format!("/{line}"), what)]);
     }
     for (column, field) in columns.iter().zip(record).filter(|(_, field)| !field.is_empty()) {
         let at = format!("/{line}/{column}");
         let Ok(text) = std::str::from_utf8(field) else {
-            faults.push(fault(&at, "must be UTF-8"));
+            faults.push(Fault::new(at, "must be UTF-8"));
             continue;
         };
         match *column {
@@ -143,7 +142,7 @@ fn person(
             EMAIL => person.invitee.email = Some(text.to_owned()),
             _ => match text.parse::<Timestamp>() {
                 Ok(time) => person.expires_at = Some(time),
-                Err(error) => faults.push(fault(&at, error.to_string())),
+                Err(error) => faults.push(Fault::new(at, error.to_string())),
             },
         }
     }
@@ -163,7 +162,7 @@ pub fn twice(people: &[NewInvitation]) -> Vec<Fault> {
     };
     let doubles = people.iter().filter(double);
     let what = "is on an earlier line, too; remove one, or skip people who are already invited";
-    doubles.map(|it| fault(&format!("/{}", it.line.unwrap_or_default()), what)).collect()
+    doubles.map(|it| Fault::new(format!("/{}", it.line.unwrap_or_default()), what)).collect()
 }
 
 /// Writes people in the format that [`read`] parses.

@@ -28,7 +28,7 @@ use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::fault::{fault, faultless};
+use crate::fault::faultless;
 use crate::handle::{FlowHandle, Permit, must_be_in_use};
 use crate::hosted::HostedFlow;
 use crate::ids::random_ids;
@@ -52,7 +52,7 @@ pub struct NewInvitation {
 
 impl NewInvitation {
     /// From identities as in a submission, with `type` and `value`.
-    pub fn of_identities(
+    pub fn from_identities(
         identities: Vec<(String, String)>,
         expires_at: Option<Timestamp>,
     ) -> AdminResult<Self> {
@@ -64,12 +64,12 @@ impl NewInvitation {
                 EMAIL => &mut invitee.email,
                 _ => {
                     let what = format!("must be \"{USER_ID}\" or \"{EMAIL}\"");
-                    faults.push(fault(&at("type"), what));
+                    faults.push(Fault::new(at("type"), what));
                     continue;
                 }
             };
             if place.replace(value).is_some() {
-                faults.push(fault(&at("type"), "must be there once"));
+                faults.push(Fault::new(at("type"), "must be there once"));
             }
         }
         faultless(faults)?;
@@ -93,7 +93,7 @@ impl NewInvitation {
             let what = "must be in the future";
             faults.push(match self.line {
                 Some(_) => self.fault("/expiresAt", what),
-                None => fault("/expiresAt", what),
+                None => Fault::new("/expiresAt", what),
             });
         }
         faults
@@ -102,8 +102,8 @@ impl NewInvitation {
     /// A fault of this invitation: by its line in a file, otherwise in the identities of the body.
     fn fault(&self, field: &str, what: impl Into<String>) -> Fault {
         match self.line {
-            Some(line) => fault(&format!("/{line}{field}"), what),
-            None => fault("/identities", what),
+            Some(line) => Fault::new(format!("/{line}{field}"), what),
+            None => Fault::new("/identities", what),
         }
     }
 }
@@ -343,7 +343,7 @@ impl InvitationHandle {
         Ok(Invitation { mail, ..self.shown()? })
     }
 
-    /// Withdraws the invitation; idempotent. A used invitation stays used.
+    /// Revokes the invitation; idempotent. A used invitation stays used.
     #[boxed]
     pub async fn revoke(&self) -> AdminResult<()> {
         let core = self.permit.core(Scope::Write)?;
@@ -351,7 +351,7 @@ impl InvitationHandle {
         retry_on_conflict(|is_retry| async move {
             let row = if is_retry { read_invitation(core, id).await? } else { self.row.clone() };
             if row.times.completed_at.is_some() {
-                let detail = "this invitation was used; it can no longer be withdrawn";
+                let detail = "this invitation was used; it can no longer be revoked";
                 return Err(AdminError::conflict("invitation_used", detail));
             }
             if row.times.revoked_at.is_some() {
@@ -462,7 +462,7 @@ pub(crate) fn truncated(mut faults: Vec<Fault>) -> Vec<Fault> {
     let more = faults.len().saturating_sub(FAULTS_MAX);
     faults.truncate(FAULTS_MAX);
     if more > 0 {
-        faults.push(fault("", format!("has {more} more faults, which are not listed")));
+        faults.push(Fault::new("", format!("has {more} more faults, which are not listed")));
     }
     faults
 }

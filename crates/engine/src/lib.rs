@@ -29,8 +29,9 @@ mod cache_marks;
 pub mod clock;
 mod closing;
 mod closing_check;
-pub mod commit;
+mod commit;
 mod commit_outcome;
+pub mod commit_queue;
 mod commit_spans;
 mod computed;
 mod conflict;
@@ -83,6 +84,7 @@ pub mod recount;
 mod registry;
 pub mod reports;
 mod request_scope;
+mod respondent_json;
 mod respondents;
 pub mod response_columns;
 pub mod response_table;
@@ -145,6 +147,9 @@ pub use rate::{Limited, LimitedBy, Rates};
 pub use registry::{AppView, NoFlow, Resolved};
 pub use reports::{NewReport, Report, ReportPatch, ReportState};
 pub use request_scope::{Condition, RequestScope};
+pub use respondent_json::{
+    ConsentJson, IdentityJson, InvitationJson, RespondentFile, RespondentJson,
+};
 pub use respondents::{Erased, RespondentExport, RespondentHandle};
 pub use responses::{Paging, ResponseFilter, ResponseHandle};
 pub use saved_views::{SavedView, VIEW_NAME_CHARS_MAX, VIEWS_MAX};
@@ -179,11 +184,11 @@ pub mod fuzzing {
 /// The rows that transports show, so that they do not depend on the store.
 pub mod rows {
     pub use sluice_store::{
-        Answers, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, DeliveryRow, DeliveryState,
-        EndpointHealth, FlowRow, FlowState, GrantRow, IdentityKeyKind, IdentityKeyRow,
-        IdentityVerification, ImageType, InvitationCounts, InvitationRow, MailEnd, Order, Page,
-        Respondent, ResponsePage, ResponseRow, Role, Scope, TestCursor, TestResponseRow, TokenRow,
-        VersionRow, VersionState,
+        AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, DeliveryRow, DeliveryState,
+        EndpointHealth, ErasedAnswers, FlowRow, FlowState, GrantRow, IdentityKeyKind,
+        IdentityKeyRow, IdentityVerification, ImageType, InvitationCounts, InvitationRow, MailEnd,
+        Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope, TestCursor,
+        TestResponseRow, TokenRow, VersionRow, VersionState,
     };
 }
 pub use sluice_store::{DamageMark, Store, StoreError};

@@ -11,7 +11,8 @@ use crate::ids::{random_bits, random_ids};
 use crate::mail::words::chosen_language;
 
 /// What became of the e-mail of an invitation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct MailStatus {
     /// How many were accepted by the mail server, reminders included, and when the last one was.
     pub sent: u32,
@@ -80,7 +81,7 @@ impl PasswordDetail {
         Self { language, is_requested }
     }
 
-    pub(crate) fn of(row: &MailRow) -> Self {
+    pub(crate) fn from_row(row: &MailRow) -> Self {
         let detail = row.detail.as_deref().and_then(|text| serde_json::from_str(text).ok());
         detail.unwrap_or_default()
     }

@@ -50,13 +50,13 @@ pub async fn beginning(
     to: &Arc<dyn Store>,
     progress: impl Fn(u64),
 ) -> Result<Beginning, MoveError> {
-    let mut copied = Pages::of(to, None);
+    let mut copied = Pages::new(to, None);
     let mut source = None;
     let mut found = Beginning::default();
     let mut ahead = Vec::new().into_iter();
     while let Some(page) = copied.next().await.map_err(MoveError::Destination)? {
         // With an empty destination the source need not be read.
-        let source = source.get_or_insert_with(|| Pages::of(from, None));
+        let source = source.get_or_insert_with(|| Pages::new(from, None));
         for record in &page {
             if ahead.len() == 0 {
                 let next = source.next().await.map_err(MoveError::Source)?;
@@ -80,7 +80,7 @@ pub async fn copy(
     after: Option<RecordCursor>,
     progress: impl Fn(u64),
 ) -> Result<u64, MoveError> {
-    let mut source = Pages::of(from, after);
+    let mut source = Pages::new(from, after);
     let mut copied = 0;
     while let Some(page) = source.next().await.map_err(MoveError::Source)? {
         let records = page.len() as u64;
@@ -93,7 +93,7 @@ pub async fn copy(
 
 /// Reads a whole store and tallies it.
 pub async fn tally(store: &Arc<dyn Store>, progress: impl Fn(u64)) -> StoreResult<Tally> {
-    let mut pages = Pages::of(store, None);
+    let mut pages = Pages::new(store, None);
     let mut tally = Tally::default();
     while let Some(page) = pages.next().await? {
         for record in &page {
@@ -111,7 +111,7 @@ struct Pages {
 }
 
 impl Pages {
-    fn of(store: &Arc<dyn Store>, mut after: Option<RecordCursor>) -> Self {
+    fn new(store: &Arc<dyn Store>, mut after: Option<RecordCursor>) -> Self {
         let store = Arc::clone(store);
         let (sender, pages) = mpsc::channel(PAGES_AHEAD);
         let reader = tokio::spawn(async move {

@@ -70,14 +70,14 @@ pub enum OutboundHold {
 
 /// What to do with what waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub enum ResumeChoice {
     Send,
     /// What was made before the hold is not sent: e-mails that are due now or wait for another
     /// attempt, and events.
     Drop,
 }
 
-impl Waiting {
+impl ResumeChoice {
     pub const ALL: [Self; 2] = [Self::Send, Self::Drop];
 
     pub fn as_str(self) -> &'static str {
@@ -152,13 +152,13 @@ impl InstanceHandle {
     /// Sends e-mails and webhooks again, on all servers of the database. Returns how many e-mails
     /// and deliveries were dropped. Changes nothing if they are not held.
     #[boxed]
-    pub async fn resume_outbound(&self, waiting: Waiting) -> AdminResult<(u64, u64)> {
+    pub async fn resume_outbound(&self, waiting: ResumeChoice) -> AdminResult<(u64, u64)> {
         let core = self.core();
         let Some(held_at) = core.store.outbound_held_at().await? else { return Ok((0, 0)) };
         // Positions of sinks are no change of the store's revision: the condition comes first.
         core.begin_effect().await?;
         let (mut mails, mut deliveries) = (0, 0);
-        if waiting == Waiting::Drop {
+        if waiting == ResumeChoice::Drop {
             mails = drop_mails(core, held_at).await?;
             for app in core.store.apps_with_endpoints().await? {
                 deliveries += self.drop_deliveries(app, held_at).await?;

@@ -235,7 +235,7 @@ impl VersionHandle {
         flow.republish(&self.version).await
     }
 
-    /// Withdraws a published version at once, without grace; idempotent.
+    /// Retires a published version at once, without grace; idempotent.
     #[boxed]
     pub async fn retire(&self) -> AdminResult<VersionRow> {
         let core = self.permit.core(Scope::Write)?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use quick_cache::sync::Cache;
 use sluice_flow::id::AppId;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, DAY_SECONDS, Timestamp};
 use sluice_store::AppLimits;
 
 use crate::bucket::{Bucket, Quota};
@@ -34,9 +34,6 @@ const APP_BURST_SECONDS: u32 = 2;
 pub const BURST_CALLS_MIN: u32 = 100;
 /// The number of apps with remembered usage; beyond it, the least used start again.
 const APPS_MAX: usize = 10_000;
-
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
-const DAY_SECONDS: u64 = 24 * 60 * 60;
 
 /// The limits of an app that has none configured. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,7 +187,7 @@ impl Usage {
             return Ok(());
         };
         let retry_after_seconds = seconds_to_midnight(now);
-        let window_seconds = DAY_SECONDS;
+        let window_seconds = DAY_SECONDS.unsigned_abs();
         Err(Limited { by: LimitedBy::Bytes, quota, window_seconds, retry_after_seconds })
     }
 
@@ -217,7 +214,7 @@ impl Usages {
 
     /// The usage of an app under its current limits. New limits start with a full bucket; the bytes
     /// of the day stay.
-    pub(crate) fn of(&self, app: AppId, limits: AppLimits) -> Arc<Usage> {
+    pub(crate) fn for_app(&self, app: AppId, limits: AppLimits) -> Arc<Usage> {
         let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.apps.get(&app);
         if let Some(known) = known.as_ref().filter(|known| known.limits == limits) {
@@ -279,7 +276,7 @@ mod tests {
     fn usage_of(bytes_per_day: u64) -> (Usages, Arc<Usage>) {
         let usages =
             Usages::new(Rates { calls: per_second(1), bytes_per_day: Some(bytes_per_day) });
-        let usage = usages.of(app(), AppLimits::default());
+        let usage = usages.for_app(app(), AppLimits::default());
         (usages, usage)
     }
 
@@ -303,7 +300,7 @@ mod tests {
         assert_eq!((limited.window_seconds, limited.retry_after_seconds), (86_400, 43_200));
 
         let more = AppLimits { bytes_per_day: Some(2_000), ..AppLimits::default() };
-        let usage = usages.of(app(), more);
+        let usage = usages.for_app(app(), more);
         assert_eq!(usage.bytes_left(noon), Ok(()));
         usage.stored(noon, 0);
         assert!(usage.bytes_left(noon).is_err());
@@ -345,7 +342,7 @@ mod tests {
     fn concurrent_loads_of_one_app_share_one_bucket() {
         let usages = Usages::new(Rates::default());
         let all: Vec<Arc<Usage>> = std::thread::scope(|scope| {
-            let load = || usages.of(app(), AppLimits::default());
+            let load = || usages.for_app(app(), AppLimits::default());
             let loads: Vec<_> = (0..8).map(|_| scope.spawn(load)).collect();
             loads.into_iter().map(|it| it.join().unwrap()).collect()
         });

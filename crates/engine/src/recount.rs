@@ -13,13 +13,14 @@ use crate::boxed;
 use crate::clock::{Clock as _, SystemClock};
 use crate::closing::{self, Now};
 use crate::conflict::retry_on_conflict;
+use crate::mail_queue::reopened;
 
 /// The number of apps and flows to read at a time.
 const PAGE: usize = 100;
 
 /// The flows to recount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum RecountScope {
     All,
     App(AppId),
     Flow(FlowId),
@@ -35,7 +36,7 @@ pub struct Recounted {
 /// of responses.
 pub async fn recount(
     store: &dyn Store,
-    which: Which,
+    scope: RecountScope,
     counted: impl Fn(u64),
 ) -> StoreResult<Recounted> {
     let mut sum = Recounted::default();
@@ -44,15 +45,15 @@ pub async fn recount(
         let millis = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(start.as_millis().saturating_add(millis))
     };
-    let apps = match which {
-        Which::Flow(flow) => {
+    let apps = match scope {
+        RecountScope::Flow(flow) => {
             if let Some(state) = store.find_flow(flow).await? {
                 sum.add(store, &state, &now, &counted).await?;
             }
             return Ok(sum);
         }
-        Which::App(app) => vec![app],
-        Which::All => apps(store).await?,
+        RecountScope::App(app) => vec![app],
+        RecountScope::All => apps(store).await?,
     };
     for app in apps {
         let mut after = None;
@@ -110,7 +111,9 @@ async fn recount_limits(store: &dyn Store, state: &FlowState, now: Now<'_>) -> S
             return Ok::<_, StoreError>(());
         };
         let at = At::App { app: state.flow.app_id, expected: state.revision };
-        store.apply(at, vec![write].into()).await
+        // There may be room now for those whose invitations wait.
+        let mails = reopened(&state.flow, Some(now()));
+        store.apply(at, vec![write, mails].into()).await
     })
     .await
 }

@@ -236,7 +236,7 @@ impl Registry {
     pub(crate) fn hosted_app(&self, id: AppId) -> Lookup<'_, HostedApp> {
         self.cached(&self.caches.hosted, &id, |app| app.view.app_id, async move {
             let Some(app) = self.store.find_app(id).await? else { return Ok(None) };
-            let branding = Branding::of_app(&app.row);
+            let branding = Branding::from_app(&app.row);
             let view = Arc::new(self.app_view(app).await?);
             Ok(Some(Arc::new(HostedApp { view, branding })))
         })
@@ -254,7 +254,7 @@ impl Registry {
         Ok(AppView {
             app_id: app.row.app_id,
             identity_verification: app.row.identity_verification,
-            usage: self.usages.of(app.row.app_id, app.row.limits),
+            usage: self.usages.for_app(app.row.app_id, app.row.limits),
             allowed_origins: AllowedOrigins::from_stored(&app.row.allowed_origins),
             verification: verification.map(Arc::new),
         })
@@ -362,7 +362,7 @@ impl Registry {
         Lookup::Load(Box::pin(async move {
             let load = async {
                 let value = spans::timed("store read", load).await?;
-                let mark = self.caches.marks.of(value.as_deref().map(app_of));
+                let mark = self.caches.marks.mark_for(value.as_deref().map(app_of));
                 Ok(Entry { value, mark })
             };
             let loaded = cache.get_or_load(&key, load).await?;
@@ -452,7 +452,7 @@ mod tests {
     /// Anyone with a publishable key can request any number of versions.
     #[test]
     fn missing_versions_cannot_fill_the_memory() {
-        let missing = Entry { value: None, mark: CacheMarks::default().of(None) };
+        let missing = Entry { value: None, mark: CacheMarks::default().mark_for(None) };
         let weight =
             RegistryWeighter.weight(&FlowVersionId::from_uuid(uuid::Uuid::nil()), &missing);
         let entries_max = VERSIONS_BYTES_MAX / weight;

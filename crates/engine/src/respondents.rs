@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_store::{
-    Answers, AuditRow, ConsentRow, Erasure, InvitationRow, Page, Person, Respondent, ResponseRow,
-    Scope,
+    AuditRow, ConsentRow, ErasedAnswers, Erasure, ErasureTarget, InvitationRow, Page, Respondent,
+    ResponseRow, Scope,
 };
 
 use crate::actor::Actor;
@@ -70,7 +70,8 @@ impl AppHandle {
         value: &str,
     ) -> AdminResult<Option<Respondent>> {
         let core = self.permit.core(Scope::Read)?;
-        match core.store.find_respondent_by(self.app_id(), &Known::new(of, value)).await? {
+        match core.store.find_respondent_by(self.app_id(), &ProfileIdentity::new(of, value)).await?
+        {
             Some(found) => Ok(core.store.find_respondent(found).await?),
             None => Ok(None),
         }
@@ -79,7 +80,7 @@ impl AppHandle {
     /// All data stored about the person with this identity: a respondent, or an invitee without a
     /// profile.
     #[boxed]
-    pub async fn export_known(&self, known: &Known) -> AdminResult<RespondentExport> {
+    pub async fn export_known(&self, known: &ProfileIdentity) -> AdminResult<RespondentExport> {
         let core = self.permit.core(Scope::Export)?;
         let app = self.app_id();
         if let Some(id) = core.store.find_respondent_by(app, known).await? {
@@ -92,13 +93,17 @@ impl AppHandle {
         self.permit.record_export(AuditAction::InviteeExported, app).await?;
         let responses = given_through(core, app, &invitations, None).await?;
         must_be_intact(core, &responses)?;
-        let invitations = shown(&self.permit, core, invitations);
+        let invitations = shown(&self.permit, core, invitations).await?;
         Ok(RespondentExport { respondent: None, consents: Vec::new(), responses, invitations })
     }
 
     /// Erases the person with this identity: a respondent, or an invitee without a profile.
     #[boxed]
-    pub async fn erase_known(&self, known: Known, answers: Answers) -> AdminResult<Erased> {
+    pub async fn erase_known(
+        &self,
+        known: ProfileIdentity,
+        answers: ErasedAnswers,
+    ) -> AdminResult<Erased> {
         let core = self.permit.core(Scope::Erase)?;
         let app = self.app_id();
         let respondent = |id| RespondentHandle { permit: self.permit.clone(), id };
@@ -106,8 +111,8 @@ impl AppHandle {
             return respondent(id).erase(answers).await;
         }
         let audit = self.permit.audit(AuditAction::InviteeErased, app, &detail(answers));
-        let person = Person::Invitee(known.clone());
-        let erased = erase(core, app, person, answers, audit, None).await?;
+        let target = ErasureTarget::Invitee(known.clone());
+        let erased = erase(core, app, target, answers, audit, None).await?;
         // An invitee who answered in the meantime has a profile now, and is erased with it.
         if let Some(id) = core.store.find_respondent_by(app, &known).await? {
             let more = respondent(id).erase(answers).await?;
@@ -201,25 +206,29 @@ impl RespondentHandle {
         responses.sort_by_key(|row| row.response_id);
         responses.dedup_by_key(|row| row.response_id);
         must_be_intact(core, &responses)?;
-        let invitations = shown(&self.permit, core, invitations);
+        let invitations = shown(&self.permit, core, invitations).await?;
         Ok(RespondentExport { respondent: Some(respondent), consents, responses, invitations })
     }
 
     /// Erases the respondent, and keeps or deletes the answers. If that takes long, it continues in
     /// the background.
     #[boxed]
-    pub async fn erase(&self, answers: Answers) -> AdminResult<Erased> {
+    pub async fn erase(&self, answers: ErasedAnswers) -> AdminResult<Erased> {
         self.erase_within(answers, ERASURE_CALL_MAX).await
     }
 
     /// The same, but stops after the part during which this time has passed.
     #[boxed]
-    pub async fn erase_within(&self, answers: Answers, time: Duration) -> AdminResult<Erased> {
+    pub async fn erase_within(
+        &self,
+        answers: ErasedAnswers,
+        time: Duration,
+    ) -> AdminResult<Erased> {
         let core = self.permit.core(Scope::Erase)?;
         let (app, id) = (self.permit.app_id(), self.id);
         let audit = self.permit.audit(AuditAction::RespondentErased, id, &detail(answers));
-        let person = Person::Respondent(id);
-        let erased = erase(core, app, person, answers, audit, Some(time)).await?;
+        let target = ErasureTarget::Respondent(id);
+        let erased = erase(core, app, target, answers, audit, Some(time)).await?;
         Ok(Erased { respondent_id: Some(id), ..erased })
     }
 
@@ -232,7 +241,7 @@ impl RespondentHandle {
 async fn invitations_of(
     core: &Core,
     app: AppId,
-    known: &[Known],
+    known: &[ProfileIdentity],
 ) -> AdminResult<Vec<InvitationRow>> {
     let mut all: Vec<InvitationRow> = Vec::new();
     loop {
@@ -269,10 +278,15 @@ fn must_be_intact(core: &Core, responses: &[ResponseRow]) -> AdminResult<()> {
     Ok(checked.inspect_err(|damaged| core.store.damage().note(damaged))?)
 }
 
-fn shown(permit: &Permit, core: &Core, rows: Vec<InvitationRow>) -> Vec<Invitation> {
-    let now = core.now();
-    let may_answer = permit.actor().may(Scope::Write, permit.app_id());
-    rows.into_iter().map(|row| Invitation::new(core, row, now, may_answer)).collect()
+async fn shown(
+    permit: &Permit,
+    core: &Core,
+    rows: Vec<InvitationRow>,
+) -> AdminResult<Vec<Invitation>> {
+    let (app, now) = (permit.app_id(), core.now());
+    let may_answer = permit.actor().may(Scope::Write, app);
+    let invitations = rows.into_iter().map(|row| Invitation::new(core, row, now, may_answer));
+    Ok(core.with_mail_status(app, invitations.collect()).await?)
 }
 
 /// Works in parts, so that submissions do not wait long. After the time limit, the background
@@ -280,14 +294,14 @@ fn shown(permit: &Permit, core: &Core, rows: Vec<InvitationRow>) -> Vec<Invitati
 async fn erase(
     core: &Core,
     app_id: AppId,
-    person: Person,
-    answers: Answers,
+    target: ErasureTarget,
+    answers: ErasedAnswers,
     audit: AuditRow,
     time: Option<Duration>,
 ) -> AdminResult<Erased> {
     core.begin_effect().await?;
     let begun = Instant::now();
-    let erasure = Erasure { app_id, person, answers, audit, limit: ERASURE_PART_ROWS };
+    let erasure = Erasure { app_id, target, answers, audit, limit: ERASURE_PART_ROWS };
     let mut erased = Erased::default();
     loop {
         let removed = core.watched(core.erasures.part(&erasure).await)?;
@@ -302,7 +316,7 @@ async fn erase(
         }
     }
     core.erasures.left.notify_one();
-    if let Person::Respondent(id) = erasure.person {
+    if let ErasureTarget::Respondent(id) = erasure.target {
         let left = core.store.find_respondent(id).await?;
         erased.remaining = left.map(|it| it.flows.iter().map(|(_, count)| count).sum());
     }

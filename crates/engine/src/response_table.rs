@@ -12,6 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use sluice_flow::counts;
+use sluice_flow::definition::Fault;
 use sluice_flow::response_order::Direction;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp};
@@ -23,7 +24,6 @@ use crate::computed::aggregate::{self, Aggregate, Kind, Subject};
 use crate::computed::ask::{WAIT_MAX, ask_within};
 use crate::computed::cache::Results;
 use crate::core::Core;
-use crate::fault::fault;
 use crate::handle::FlowHandle;
 use crate::question_history::QuestionHistory;
 use crate::response_columns::{ResponseColumn, SortValues};
@@ -78,7 +78,7 @@ impl FlowHandle {
         let query = response_query(core, self, filter, whole(), Some(asked)).await?;
         let unsortable = || {
             let message = format!("must not be {}, which cannot be sorted", sort.column.name());
-            AdminError::Invalid(vec![fault("/sort", message)])
+            AdminError::Invalid(vec![Fault::new("/sort", message)])
         };
         let values = SortValues::new(&sort.column, asked).ok_or_else(unsortable)?;
         let kind = Kind::Sorted { values, direction: sort.direction };

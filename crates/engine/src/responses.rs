@@ -9,6 +9,7 @@ use sluice_flow::definition::Fault;
 use sluice_flow::event::EventType;
 use sluice_flow::folding::folded;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId};
+use sluice_flow::pointer::escaped;
 use sluice_flow::question::{QuestionType, Shape};
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Timestamp;
@@ -61,16 +62,15 @@ pub struct Paging {
 impl ResponseFilter {
     /// All limits that the filter exceeds.
     fn faults(&self) -> Vec<Fault> {
-        let fault = |pointer: &str, message: String| Fault { pointer: pointer.into(), message };
         let mut faults = Vec::new();
         for (name, values) in [("/tag", &self.tags), ("/answer", &self.answers)] {
             if values.len() > VALUES_MAX {
-                faults.push(fault(name, format!("at most {VALUES_MAX} may be given")));
+                faults.push(Fault::new(name, format!("at most {VALUES_MAX} may be given")));
             }
         }
         let search = self.search.as_deref().unwrap_or_default();
         if search.chars().count() > SEARCH_CHARS_MAX {
-            faults.push(fault("/search", format!("at most {SEARCH_CHARS_MAX} characters")));
+            faults.push(Fault::new("/search", format!("at most {SEARCH_CHARS_MAX} characters")));
         }
         faults
     }
@@ -88,8 +88,7 @@ impl ResponseFilter {
             match AnswerFilter::read(name, value, &types_of(question)) {
                 Ok(filter) => filters.push(filter),
                 Err(message) => {
-                    let name = name.replace('~', "~0").replace('/', "~1");
-                    faults.push(Fault { pointer: format!("/answer.{name}"), message });
+                    faults.push(Fault::new(format!("/answer.{}", escaped(name)), message));
                 }
             }
         }
@@ -243,14 +242,13 @@ impl ResponseHandle {
             let data = json!({"responseId": id});
             let event = core.event(app, Some(flow), EventType::ResponseDeleted, data);
             let mut rows = vec![Write::DeleteResponse(id), event, Write::Audit(audit)];
-            match closing::release(core, &self.row).await? {
-                None => self.permit.change_quietly(Scope::Erase, expected, rows).await,
-                // The public API may show that the flow is open again.
-                Some(release) => {
-                    rows.push(release);
-                    self.permit.change(Scope::Erase, expected, rows).await
-                }
+            let release = closing::release(core, &self.row).await?;
+            if release.is_empty() {
+                return self.permit.change_quietly(Scope::Erase, expected, rows).await;
             }
+            // The public API may show that the flow is open again.
+            rows.extend(release);
+            self.permit.change(Scope::Erase, expected, rows).await
         })
         .await
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use sluice_flow::id::{AppId, AuditId};
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_SECONDS, Timestamp};
 use sluice_store::{
     At, AuditRow, Expiry, ExpiryCursor, Next, Page, PeopleWrite, RetainingApp, Store, StoreResult,
     TestWrite, Write,
@@ -37,7 +37,6 @@ const PART_ROWS: usize = 500;
 const PART_PAUSE: Duration = Duration::from_millis(20);
 /// The maximum number of sessions that one run removes.
 const SESSIONS_SWEPT: usize = 1_000;
-const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// The number of apps to read at a time.
 const APPS_PAGE: usize = 100;
 /// The number of parts after which progress is logged.

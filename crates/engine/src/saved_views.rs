@@ -4,6 +4,7 @@
 //! default, with which the list opens. Changes are not in the audit log, because they concern
 //! nobody else.
 
+use sluice_flow::definition::Fault;
 use sluice_flow::folding::folded;
 use sluice_flow::id::UserId;
 use sluice_store::{At, PeopleWrite, SavedViewRow, Scope, Write};
@@ -11,7 +12,7 @@ use sluice_store::{At, PeopleWrite, SavedViewRow, Scope, Write};
 use crate::admin::{AdminError, AdminResult};
 use crate::boxed;
 use crate::conflict::retry_on_conflict;
-use crate::fault::{fault, faultless};
+use crate::fault::faultless;
 use crate::handle::FlowHandle;
 
 /// The most views of one user in one flow.
@@ -46,7 +47,7 @@ impl FlowHandle {
     pub async fn save_view(&self, view: SavedView) -> AdminResult<()> {
         let view = SavedView { name: view.name.trim().to_owned(), ..view };
         let too_long = (view.query.len() > QUERY_BYTES_MAX)
-            .then(|| fault("/view", "has too many columns and filters to be saved"));
+            .then(|| Fault::new("/view", "has too many columns and filters to be saved"));
         faultless(name_fault(&view.name).into_iter().chain(too_long))?;
         self.change_views(|views| {
             if view.is_default {
@@ -62,7 +63,7 @@ impl FlowHandle {
                     let message = format!(
                         "cannot be added: you have {VIEWS_MAX} views of this flow; delete one first"
                     );
-                    return faultless([fault("/view", message)]);
+                    return faultless([Fault::new("/view", message)]);
                 }
                 None => views.push(view.clone()),
             }
@@ -77,7 +78,7 @@ impl FlowHandle {
         faultless(name_fault(to))?;
         self.change_views(|views| {
             if name != to && views.iter().any(|it| it.name == to) {
-                return faultless([fault("/name", "is that of another view")]);
+                return faultless([Fault::new("/name", "is that of another view")]);
             }
             to.clone_into(&mut found(views, name)?.name);
             Ok(())
@@ -159,13 +160,15 @@ impl From<SavedViewRow> for SavedView {
 }
 
 fn found<'v>(views: &'v mut [SavedView], name: &str) -> AdminResult<&'v mut SavedView> {
-    let missing = || AdminError::Invalid(vec![fault("/view", "does not exist any more")]);
+    let missing = || AdminError::Invalid(vec![Fault::new("/view", "does not exist any more")]);
     views.iter_mut().find(|it| it.name == name).ok_or_else(missing)
 }
 
-fn name_fault(name: &str) -> Option<sluice_flow::definition::Fault> {
+fn name_fault(name: &str) -> Option<Fault> {
     let fits = (1..=VIEW_NAME_CHARS_MAX).contains(&name.chars().count())
         && !name.chars().any(char::is_control);
-    (!fits)
-        .then(|| fault("/name", format!("must be a text of 1 to {VIEW_NAME_CHARS_MAX} characters")))
+    (!fits).then(|| {
+        let message = format!("must be a text of 1 to {VIEW_NAME_CHARS_MAX} characters");
+        Fault::new("/name", message)
+    })
 }

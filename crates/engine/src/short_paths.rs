@@ -1,6 +1,7 @@
 //! The short path of a flow's hosted page: `/f/my-survey` besides `/f/fl_…`, which always works.
 
 use serde_json::json;
+use sluice_flow::definition::Fault;
 use sluice_flow::short_path;
 use sluice_store::{Scope, ShortPathRow, Write};
 
@@ -8,7 +9,6 @@ use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::core::Core;
-use crate::fault::fault;
 use crate::handle::FlowHandle;
 
 impl FlowHandle {
@@ -23,7 +23,7 @@ impl FlowHandle {
     #[boxed]
     pub async fn set_short_path(&self, path: Option<&str>) -> AdminResult<Option<String>> {
         let core = self.permit.core(Scope::Write)?;
-        let invalid = |why: &str| AdminError::Invalid(vec![fault("/path", why)]);
+        let invalid = |why: &str| AdminError::Invalid(vec![Fault::new("/path", why)]);
         let path = path.map(short_path::check).transpose().map_err(invalid)?;
         if self.short_path().await? == path {
             return Ok(path);

@@ -8,7 +8,6 @@ use sluice_flow::id::{AppId, AssetId};
 use sluice_store::{AssetRow, Store, StoreResult};
 
 use crate::encoded_body::EncodedBody;
-use crate::fault::fault;
 
 /// Width and height of images, in pixels.
 pub(crate) type ImageSizes = HashMap<AssetId, (u32, u32)>;
@@ -42,7 +41,7 @@ pub(crate) async fn missing_images(
         store.list_assets(app).await?.into_iter().map(|it| it.asset_id).collect();
     let missing = named.into_iter().filter(|(_, image)| !stored.contains(&image.asset_id));
     Ok(missing
-        .map(|(place, _)| fault(&format!("{place}/assetId"), "must be an image of this app"))
+        .map(|(place, _)| Fault::new(format!("{place}/assetId"), "must be an image of this app"))
         .collect())
 }
 

@@ -116,13 +116,14 @@ impl Tracer {
         &self.0.metrics
     }
 
-    /// The span of a request, if it is recorded. It continues the trace of its client, with the
-    /// client's decision whether to record it.
+    /// The span of a request, if it is recorded. It continues the trace of its client. A client can
+    /// ask not to be recorded, but cannot exceed the ratio: as it chooses the trace id too, the
+    /// decision is made by a random number of this process.
     pub fn request(&self, name: &'static str, traceparent: Option<&[u8]>) -> Option<OpenSpan> {
         let Some(remote) = traceparent.and_then(Traceparent::parse) else {
             return self.root(name, Kind::Server);
         };
-        if !remote.is_sampled || self.0.ratio == SampleRatio(0) {
+        if !remote.is_sampled || !self.0.ratio.takes(self.new_trace_id()) {
             return None;
         }
         let parent = Parent { span_id: remote.span_id, is_remote: true };
@@ -142,9 +143,12 @@ impl Tracer {
     }
 
     fn root(&self, name: &'static str, kind: Kind) -> Option<OpenSpan> {
-        let trace_id =
-            (u128::from(self.next_id()) << 64 | u128::from(self.next_id())).to_be_bytes();
+        let trace_id = self.new_trace_id();
         self.0.ratio.takes(trace_id).then(|| self.open(name, kind, trace_id, None))
+    }
+
+    fn new_trace_id(&self) -> [u8; 16] {
+        (u128::from(self.next_id()) << 64 | u128::from(self.next_id())).to_be_bytes()
     }
 
     fn open(
@@ -405,19 +409,24 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_decides_about_new_traces_and_the_client_about_its_own() {
-        for (ratio, new, asked) in [(0.0, false, false), (1.0, true, true)] {
+    fn the_ratio_limits_all_traces_and_a_client_can_only_decline() {
+        for (ratio, is_recorded) in [(0.0, false), (1.0, true)] {
             let (tracer, _spans) = tracer(ratio);
-            assert_eq!(tracer.request("GET", None).is_some(), new);
-            assert_eq!(tracer.request("GET", Some(b"nonsense")).is_some(), new);
-            assert_eq!(tracer.request("GET", Some(HEADER.as_bytes())).is_some(), asked);
+            for header in [None, Some("nonsense"), Some(HEADER)] {
+                let span = tracer.request("GET", header.map(str::as_bytes));
+                assert_eq!(span.is_some(), is_recorded, "{header:?}");
+            }
             let not = HEADER.replace("-01", "-00");
             assert!(tracer.request("GET", Some(not.as_bytes())).is_none());
         }
         let (tracer, _spans) = tracer(0.25);
-        let taken = (0..8_000).filter(|_| tracer.request("GET", None).is_some()).count();
-        assert!((1_700..2_300).contains(&taken), "{taken}");
-        assert!(tracer.request("GET", Some(HEADER.as_bytes())).is_some());
+        // The last id is the lowest, so a decision by the id would record it with any ratio.
+        let lowest = HEADER.replace("4bf92f3577b34da6a3ce929d0e0e4736", &format!("{:032x}", 1));
+        for header in [None, Some(HEADER), Some(lowest.as_str())] {
+            let request = |_: &i32| tracer.request("GET", header.map(str::as_bytes)).is_some();
+            let taken = (0..8_000).filter(request).count();
+            assert!((1_700..2_300).contains(&taken), "{taken} {header:?}");
+        }
         for wrong in [-0.1, 1.1, f64::NAN] {
             assert_eq!(SampleRatio::new(wrong), None);
         }

@@ -39,7 +39,7 @@ pub struct TableTally {
 
 impl TableTally {
     /// Whether both have the same number of records of the same table.
-    pub(crate) fn is_as_many(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_count(&self, other: &Self) -> bool {
         (self.table, self.records) == (other.table, other.records)
     }
 }

@@ -17,7 +17,7 @@ use sluice_flow::id::{FlowId, FormKey, ResponseId};
 use sluice_flow::judge::{canonicalise, judge};
 use sluice_flow::snapshot::VersionMeta;
 use sluice_flow::submission::Submission;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_SECONDS, Timestamp};
 use sluice_store::{
     At, FlowRow, FlowState, Page, Scope, StoreResult, TestCursor, TestResponseRow, TestWrite,
     VersionRow, Write,
@@ -41,7 +41,6 @@ pub const TEST_LINK_DAYS: i64 = 7;
 pub const TESTS_MAX: u32 = 1_000;
 /// How long test responses are kept, in days; less if the app keeps responses for less.
 pub const TEST_DAYS: u32 = 30;
-const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// The token of a test link, and when it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -44,7 +44,7 @@ pub struct Written {
 }
 
 impl Texts {
-    pub fn of(&self, question: &str) -> Option<&Written> {
+    pub fn for_question(&self, question: &str) -> Option<&Written> {
         self.by_question.get(question)
     }
 
@@ -177,7 +177,7 @@ mod tests {
 
     fn of_why(rows: &[ResponseRow], history: &QuestionHistory) -> Written {
         let texts = Texts::read(rows, history, &SummaryFilter::default(), &[], &["why"]);
-        texts.of("why").unwrap().clone()
+        texts.for_question("why").unwrap().clone()
     }
 
     #[test]

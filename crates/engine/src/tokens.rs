@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, TokenId, base62};
 use sluice_flow::time::Timestamp;
 use sluice_store::{At, Scope, StoreResult, TokenHash, TokenRow, Write};
@@ -11,7 +12,7 @@ use crate::admin::{AdminError, AdminResult, Missing};
 use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::core::Core;
-use crate::fault::{fault, faultless, name_faults};
+use crate::fault::{faultless, name_faults};
 use crate::handle::AppHandle;
 use crate::ids::random_bits;
 use crate::instance::{InstanceHandle, made_first};
@@ -56,7 +57,7 @@ impl Core {
         let valid = token.filter(|token| {
             token.revoked_at.is_none() && token.expires_at.is_none_or(|expiry| now < expiry)
         });
-        Ok(valid.map(|token| (Actor::of_token(token.clone()), token.name)))
+        Ok(valid.map(|token| (Actor::from_token(token.clone()), token.name)))
     }
 }
 
@@ -138,14 +139,14 @@ pub(crate) fn hash_of(secret: &str) -> TokenHash {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-fn token_faults(new: &NewToken, now: Timestamp) -> Vec<sluice_flow::definition::Fault> {
+fn token_faults(new: &NewToken, now: Timestamp) -> Vec<Fault> {
     let mut faults: Vec<_> = name_faults("/name", &new.name).into_iter().collect();
     if new.scopes.is_empty() {
-        faults
-            .push(fault("/scopes", "must name at least one of read, write, export, erase, admin"));
+        let message = "must name at least one of read, write, export, erase, admin";
+        faults.push(Fault::new("/scopes", message));
     }
     if new.expires_at.is_some_and(|expiry| expiry <= now) {
-        faults.push(fault("/expiresAt", "must be in the future"));
+        faults.push(Fault::new("/expiresAt", "must be in the future"));
     }
     faults
 }

@@ -81,7 +81,7 @@ impl Core {
         version: &VersionView,
         submission: &Submission<'_>,
     ) -> Result<Option<Full>, SubmitError> {
-        let limits = version.limits.of(&submission.answers);
+        let limits = version.limits.for_answers(&submission.answers);
         if limits.is_empty() {
             return Ok(None);
         }

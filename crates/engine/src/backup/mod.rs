@@ -28,7 +28,7 @@ use crate::tally::TableTally;
 
 /// The format that is written; older ones can be read. It grows when an older binary could not read
 /// the file.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 1;
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,8 +54,7 @@ pub struct Header {
 #[expect(clippy::large_enum_variant, reason = "nearly every entry is a record")]
 enum Entry {
     Record(Record),
-    /// Unchanged responses and images: those after the next `skip` of them of the base. In format 1
-    /// they are responses only.
+    /// Unchanged responses and images: those after the next `skip` of them of the base.
     Base {
         skip: u64,
         copy: u64,
@@ -109,7 +108,7 @@ pub enum BackupError {
 
 impl BackupError {
     /// An error while decompressing: a file that ends too early, or was changed.
-    fn of_read(error: std::io::Error, records: u64) -> Self {
+    fn from_read(error: std::io::Error, records: u64) -> Self {
         use std::io::ErrorKind;
         match error.kind() {
             ErrorKind::UnexpectedEof => Self::CutOff { records },

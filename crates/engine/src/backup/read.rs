@@ -168,7 +168,7 @@ impl Backup {
         let is_equal = match self.header.schema == sluice_store::schema_version() {
             true => tables == end.tables,
             // The digests are over the columns of another schema; the numbers still count.
-            false => end.tables.iter().all(|was| tables.iter().any(|it| it.is_as_many(was))),
+            false => end.tables.iter().all(|was| tables.iter().any(|it| it.has_same_count(was))),
         };
         if !is_equal {
             return Err(BackupError::Damaged("its records do not match their digests".to_owned()));
@@ -208,7 +208,7 @@ impl Lines {
         self.line.clear();
         let mut limited = (&mut self.reader).take(LINE_BYTES_MAX);
         let read = limited.read_until(b'\n', &mut self.line);
-        match read.map_err(|error| BackupError::of_read(error, self.records()))? {
+        match read.map_err(|error| BackupError::from_read(error, self.records()))? {
             0 => self.must_end().map(|()| None),
             _ if self.line.last() != Some(&b'\n') => Err(self.cut_off()),
             _ => {

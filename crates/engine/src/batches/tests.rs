@@ -36,8 +36,8 @@ fn needs(app: u128) -> Needs {
     Needs { app, server: None, alone: false, linked: false }
 }
 
-fn of(app: u128) -> Lane {
-    Lane::App(needs(app).app)
+fn app_lane(app: u128) -> WriteLane {
+    WriteLane::App(needs(app).app)
 }
 
 fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
@@ -46,12 +46,12 @@ fn add(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128>) {
     }
 }
 
-fn sizes_at(batches: &mut Batches<()>, now: Instant) -> Vec<(Lane, usize)> {
+fn sizes_at(batches: &mut Batches<()>, now: Instant) -> Vec<(WriteLane, usize)> {
     let next = || batches.next(|| now).map(|it| (it.lane, it.queued.len()));
     std::iter::from_fn(next).collect()
 }
 
-fn sizes(batches: &mut Batches<()>) -> Vec<(Lane, usize)> {
+fn sizes(batches: &mut Batches<()>) -> Vec<(WriteLane, usize)> {
     sizes_at(batches, Instant::now())
 }
 
@@ -60,7 +60,7 @@ fn a_write_takes_all_apps() {
     for count in [1, 4] {
         let mut batches = for_all(count);
         add(&mut batches, [1, 2, 1]);
-        assert_eq!(sizes(&mut batches), [(Lane::All, 3)]);
+        assert_eq!(sizes(&mut batches), [(WriteLane::All, 3)]);
     }
 }
 
@@ -70,11 +70,11 @@ fn linked_submissions_do_not_delay_others_unless_there_is_one_writer() {
     let mut one = for_all(1);
     one.add(linked, Instant::now(), (), usize::MAX);
     add(&mut one, [1]);
-    assert_eq!(sizes(&mut one), [(Lane::All, 2)]);
+    assert_eq!(sizes(&mut one), [(WriteLane::All, 2)]);
     let mut several = for_all(4);
     several.add(linked, Instant::now(), (), usize::MAX);
     add(&mut several, [1, 2]);
-    assert_eq!(sizes(&mut several), [(Lane::Linked, 1), (Lane::All, 2)]);
+    assert_eq!(sizes(&mut several), [(WriteLane::Linked, 1), (WriteLane::All, 2)]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_submission_that_must_wait_for_its_app_does_not_delay_others() {
     batches.add(Needs { alone: true, ..needs(1) }, Instant::now(), (), usize::MAX);
     // Further ones of the same app need not wait, once the change is over.
     add(&mut batches, [1, 2]);
-    assert_eq!(sizes(&mut batches), [(of(1), 1), (Lane::All, 2)]);
+    assert_eq!(sizes(&mut batches), [(app_lane(1), 1), (WriteLane::All, 2)]);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn apps_that_wait_leave_a_place_for_all_others() {
         batches.add(Needs { alone: true, ..needs(app) }, Instant::now(), (), usize::MAX);
     }
     add(&mut batches, [4]);
-    assert_eq!(sizes(&mut batches), [(of(1), 1), (of(2), 1), (Lane::All, 1)]);
+    assert_eq!(sizes(&mut batches), [(app_lane(1), 1), (app_lane(2), 1), (WriteLane::All, 1)]);
 }
 
 #[test]
@@ -101,10 +101,10 @@ fn a_slow_write_does_not_hold_up_the_next_one() {
     let mut batches = for_all(3);
     let start = Instant::now();
     add(&mut batches, [1]);
-    assert_eq!(sizes_at(&mut batches, start), [(Lane::All, 1)]);
+    assert_eq!(sizes_at(&mut batches, start), [(WriteLane::All, 1)]);
     add(&mut batches, [2]);
     assert_eq!(sizes_at(&mut batches, start + SLOW / 2), []);
-    assert_eq!(sizes_at(&mut batches, start + SLOW), [(Lane::All, 1)]);
+    assert_eq!(sizes_at(&mut batches, start + SLOW), [(WriteLane::All, 1)]);
     add(&mut batches, [3]);
     assert_eq!(sizes_at(&mut batches, start + 3 * SLOW), [], "a place is left for others");
 }
@@ -113,13 +113,13 @@ fn a_slow_write_does_not_hold_up_the_next_one() {
 fn lanes_by_app_write_one_app_each_and_no_app_holds_every_lane() {
     let mut batches = by_app(3);
     add(&mut batches, [1; 5 * BATCH_MAX]);
-    assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX), (of(1), BATCH_MAX)]);
+    assert_eq!(sizes(&mut batches), [(app_lane(1), BATCH_MAX), (app_lane(1), BATCH_MAX)]);
     add(&mut batches, [2]);
-    assert_eq!(sizes(&mut batches), [(of(2), 1)]);
+    assert_eq!(sizes(&mut batches), [(app_lane(2), 1)]);
     add(&mut batches, [3]);
     assert_eq!(sizes(&mut batches), [], "every lane is in use");
-    batches.ended(of(1), None);
-    assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX)]);
+    batches.ended(app_lane(1), None);
+    assert_eq!(sizes(&mut batches), [(app_lane(1), BATCH_MAX)]);
     assert_eq!(batches.count(), 2 * BATCH_MAX + 1);
 }
 
@@ -156,8 +156,11 @@ fn apps_take_turns() {
     let mut batches = by_app(8);
     add(&mut batches, [1; BATCH_MAX + FURTHER_ROWS_MIN]);
     add(&mut batches, [2, 3]);
-    let last = (of(1), FURTHER_ROWS_MIN);
-    assert_eq!(sizes(&mut batches), [(of(1), BATCH_MAX), (of(2), 1), (of(3), 1), last]);
+    let last = (app_lane(1), FURTHER_ROWS_MIN);
+    assert_eq!(
+        sizes(&mut batches),
+        [(app_lane(1), BATCH_MAX), (app_lane(2), 1), (app_lane(3), 1), last]
+    );
 }
 
 #[test]
@@ -165,11 +168,11 @@ fn a_second_write_of_an_app_waits_for_enough_responses() {
     let mut batches = by_app(4);
     let now = Instant::now();
     add(&mut batches, [1]);
-    assert_eq!(sizes_at(&mut batches, now), [(of(1), 1)]);
+    assert_eq!(sizes_at(&mut batches, now), [(app_lane(1), 1)]);
     add(&mut batches, [1; FURTHER_ROWS_MIN - 1]);
     assert_eq!(sizes_at(&mut batches, now), []);
-    batches.ended(of(1), None);
-    assert_eq!(sizes_at(&mut batches, now), [(of(1), FURTHER_ROWS_MIN - 1)]);
+    batches.ended(app_lane(1), None);
+    assert_eq!(sizes_at(&mut batches, now), [(app_lane(1), FURTHER_ROWS_MIN - 1)]);
 }
 
 /// Apps 1 to 99 are on server 0, 100 to 199 on server 1, and so on.
@@ -187,8 +190,12 @@ fn add_on_servers(batches: &mut Batches<()>, apps: impl IntoIterator<Item = u128
 fn a_write_takes_the_apps_of_one_server() {
     let mut batches = by_app(4);
     add_on_servers(&mut batches, [1, 101, 2, 102, 1]);
-    assert_eq!(sizes(&mut batches), [(Lane::Server(0), 3), (Lane::Server(1), 2)]);
-    assert_eq!(Lane::Server(0).if_busy(), IfBusy::Skip, "an app that is changed delays no other");
+    assert_eq!(sizes(&mut batches), [(WriteLane::Server(0), 3), (WriteLane::Server(1), 2)]);
+    assert_eq!(
+        WriteLane::Server(0).if_busy(),
+        IfBusy::Skip,
+        "an app that is changed delays no other"
+    );
 }
 
 #[test]
@@ -200,7 +207,10 @@ fn on_a_server_what_links_or_waits_is_written_by_app() {
         batches.add(needs, Instant::now(), (), usize::MAX);
     }
     add_on_servers(&mut batches, [1, 2]);
-    assert_eq!(sizes(&mut batches), [(of(1), 1), (of(2), 1), (Lane::Server(0), 2)]);
+    assert_eq!(
+        sizes(&mut batches),
+        [(app_lane(1), 1), (app_lane(2), 1), (WriteLane::Server(0), 2)]
+    );
 }
 
 #[test]
@@ -211,7 +221,10 @@ fn single_apps_leave_a_place_to_those_of_a_server() {
         batches.add(alone, Instant::now(), (), usize::MAX);
     }
     add_on_servers(&mut batches, [4]);
-    assert_eq!(sizes(&mut batches), [(of(1), 1), (of(2), 1), (Lane::Server(0), 1)]);
+    assert_eq!(
+        sizes(&mut batches),
+        [(app_lane(1), 1), (app_lane(2), 1), (WriteLane::Server(0), 1)]
+    );
 }
 
 #[test]
@@ -219,9 +232,9 @@ fn a_server_that_hangs_leaves_a_lane_and_room_to_others() {
     let mut batches = by_app(3);
     let start = Instant::now();
     add_on_servers(&mut batches, [1; 5 * BATCH_MAX]);
-    let full = (Lane::Server(0), BATCH_MAX);
+    let full = (WriteLane::Server(0), BATCH_MAX);
     assert_eq!(sizes_at(&mut batches, start + 10 * SLOW), [full, full]);
     assert!(!is_added(&batches.add(on_server(1), start, (), 100)), "its line is long enough");
     assert!(is_added(&batches.add(on_server(101), start, (), 1)), "another finds room");
-    assert_eq!(sizes_at(&mut batches, start + 20 * SLOW), [(Lane::Server(1), 1)]);
+    assert_eq!(sizes_at(&mut batches, start + 20 * SLOW), [(WriteLane::Server(1), 1)]);
 }

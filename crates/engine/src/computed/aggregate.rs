@@ -200,7 +200,7 @@ impl Part {
         known_tags: &mut KnownTags,
     ) {
         let ResponseRow { answers, admission, flow_version_id: version, .. } = row;
-        let own = Contribution::of_stored(definition, answers, None, *admission);
+        let own = Contribution::from_stored(definition, answers, None, *admission);
         self.daily.entry((row.response_id.made_at().day(), *version)).or_default().add(&own);
         // Each of them takes at least one byte.
         self.entries_max += own.as_bytes().len();
@@ -211,7 +211,7 @@ impl Part {
             // The answers are counted for each value of this tag.
             Some(name) => {
                 self.entries_max += own.as_bytes().len() * (1 + values(name, tags));
-                delta.add(&Contribution::of_stored(definition, answers, Some(tags), *admission));
+                delta.add(&Contribution::from_stored(definition, answers, Some(tags), *admission));
             }
             None => known_tags.add_to(delta, tags, *admission),
         }
@@ -229,7 +229,7 @@ impl KnownTags {
         if let Some(contribution) = known.get(tags) {
             return delta.add(contribution);
         }
-        let contribution = Contribution::of_stored(None, "{}", Some(tags), admission);
+        let contribution = Contribution::from_stored(None, "{}", Some(tags), admission);
         delta.add(&contribution);
         if tags.len() <= KNOWN_TAGS_BYTES_MAX {
             if known.len() >= KNOWN_TAGS_MAX {
@@ -243,7 +243,7 @@ impl KnownTags {
 fn add_to(counts: &mut DailyCounts, delta: &Delta, entries: &mut usize) {
     let before = counts.entries();
     // A delta that was just made can be read.
-    if let Ok(gathered) = Gathered::of(delta.as_bytes()) {
+    if let Ok(gathered) = Gathered::from_delta(delta.as_bytes()) {
         counts.put(&gathered);
     }
     // Tags beyond their room are dropped.
@@ -347,7 +347,7 @@ mod tests {
         let mut alike = Delta::default();
         for length in [10, 10, KNOWN_TAGS_BYTES_MAX, KNOWN_TAGS_BYTES_MAX, 100_000, 100_000] {
             let tags = json!({"note": "x".repeat(length)}).to_string();
-            alike.add(&Contribution::of_stored(None, "{}", Some(&tags), Admission::Admitted));
+            alike.add(&Contribution::from_stored(None, "{}", Some(&tags), Admission::Admitted));
         }
         assert_eq!(delta.as_bytes(), alike.as_bytes());
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sluice_flow::id::ResponseId;
-use sluice_flow::time::{Day, Timestamp};
+use sluice_flow::time::{DAY_MILLIS, Day, Timestamp};
 use sluice_store::{ResponseQuery, ResponseRow, StoreError};
 
 use super::aggregate::{Aggregate, Kind, KnownTags, VersionDefinitions};
@@ -185,13 +185,12 @@ impl<'c> Pass<'c> {
 
 /// The responses received up to a time; those of its day as if they had arrived evenly.
 fn progress(days: &[(Day, u64)], at: Timestamp) -> ReadProgress {
-    const DAY_MILLIS: u64 = 24 * 60 * 60 * 1000;
     let today = at.day();
     let passed = at.as_millis().saturating_sub(today.starts_at().as_millis());
     let passed = u64::try_from(passed).unwrap_or(0);
     let read = days.iter().map(|&(day, responses)| match day.cmp(&today) {
         std::cmp::Ordering::Less => responses,
-        std::cmp::Ordering::Equal => responses.saturating_mul(passed) / DAY_MILLIS,
+        std::cmp::Ordering::Equal => responses.saturating_mul(passed) / DAY_MILLIS.unsigned_abs(),
         std::cmp::Ordering::Greater => 0,
     });
     ReadProgress { read: read.sum(), of: days.iter().map(|(_, responses)| responses).sum() }

@@ -13,7 +13,7 @@ use sluice_flow::event::filter::EventFilter;
 use sluice_flow::event::payload::Payload;
 use sluice_flow::id::{AppId, EventId, FlowId, v7};
 use sluice_flow::time::Timestamp;
-use sluice_store::{EventRow, LogQuery, Order, Scope, Write};
+use sluice_store::{EventRow, LogEntry, LogQuery, Order, Scope, Write};
 
 use crate::admin::AdminResult;
 use crate::boxed;
@@ -30,6 +30,10 @@ pub(crate) const BACK_SECONDS: i64 = 60;
 
 /// The most bytes of texts on one page of the log; the event that exceeds it is the last.
 pub(crate) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// How long readers stop at an event of an unknown type, so that a node of the newer release that
+/// wrote it can deliver it. Then it is skipped: after a downgrade there is no such node.
+const LEFT_TO_NEWER_SECONDS: i64 = 3_600;
 
 /// An event and its position in the log.
 #[derive(Debug, Clone)]
@@ -66,6 +70,8 @@ pub struct EventPage {
     pub next: EventId,
     /// Whether there may be more right now.
     pub has_more: bool,
+    /// Whether it ends before an event that is left to servers of a newer release.
+    pub is_left: bool,
 }
 
 impl AppHandle {
@@ -103,7 +109,9 @@ impl AppHandle {
             limit,
             bytes_max: PAGE_BYTES_MAX,
         };
-        read_page(core, filter, &query).await
+        let page = core.store.read_log(&query).await?;
+        let events = payloads(core, self.app_id(), filter, page.entries).await?;
+        Ok(EventPage { events, next: page.next, has_more: page.has_more, is_left: false })
     }
 
     /// The position after everything that can be read now.
@@ -131,7 +139,8 @@ pub(crate) fn not_ahead(core: &Core, after: EventId) -> EventId {
     }
 }
 
-/// A page of the log within a number of rows and of bytes.
+/// A page of the log within a number of rows and of bytes. It ends before a recent event of an
+/// unknown type, whatever the filter: an endpoint may want types that only newer nodes know.
 pub(crate) async fn read(
     core: &Core,
     app_id: AppId,
@@ -139,7 +148,26 @@ pub(crate) async fn read(
     after: EventId,
     most: (usize, usize),
 ) -> AdminResult<EventPage> {
-    read_page(core, filter, &query_after(core, app_id, filter, after, most)).await
+    let query = query_after(core, app_id, filter, after, most);
+    let mut page = core.store.read_log(&query).await?;
+    let since = query.now.plus_seconds(-LEFT_TO_NEWER_SECONDS);
+    let is_left = |entry: &LogEntry| !is_known(entry) && entry.position().made_at() > since;
+    let left = page.entries.iter().position(is_left);
+    if let Some(left) = left {
+        page.entries.truncate(left);
+        page.next = page.entries.last().map_or(query.after, LogEntry::position);
+        page.has_more = false;
+    }
+    let events = payloads(core, app_id, filter, page.entries).await?;
+    Ok(EventPage { events, next: page.next, has_more: page.has_more, is_left: left.is_some() })
+}
+
+/// Whether this release knows the type of an entry. If not, a newer release wrote it.
+pub(crate) fn is_known(entry: &LogEntry) -> bool {
+    match entry {
+        LogEntry::Response(_) => true,
+        LogEntry::Event(row) => row.kind.parse::<EventType>().is_ok(),
+    }
 }
 
 /// Asks for what follows a position, within a number of rows and of bytes.
@@ -162,12 +190,6 @@ pub(crate) fn query_after(
         limit,
         bytes_max,
     }
-}
-
-async fn read_page(core: &Core, filter: &EventFilter, query: &LogQuery) -> AdminResult<EventPage> {
-    let page = core.store.read_log(query).await?;
-    let events = payloads(core, query.app_id, filter, page.entries).await?;
-    Ok(EventPage { events, next: page.next, has_more: page.has_more })
 }
 
 impl Core {

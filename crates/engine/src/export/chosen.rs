@@ -4,7 +4,7 @@ use sluice_flow::definition::Fault;
 
 use super::ExportFormat;
 use crate::admin::AdminResult;
-use crate::fault::{fault, faultless};
+use crate::fault::faultless;
 use crate::question_history::QuestionHistory;
 use crate::response_columns::ResponseColumn;
 
@@ -34,7 +34,7 @@ impl ChosenColumns {
         asked: &QuestionHistory,
         is_fixed: impl Fn(&str) -> bool,
     ) -> AdminResult<Self> {
-        let wrong = |message: String| fault("/columns", message);
+        let wrong = |message: String| Fault::new("/columns", message);
         if !format.has_columns {
             let message = format!("must be absent: {} has no columns", format.name);
             faultless([wrong(message)])?;

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sluice_flow::counts::Counted;
+use sluice_flow::counts::CountMethod;
 use sluice_flow::question::Question;
 use sluice_flow::question::choice::Choice;
 use sluice_store::Scope;
@@ -125,8 +125,8 @@ fn choices(question: &Question) -> Vec<(&'static str, String, String)> {
         let choice = |it: &Choice| (part, it.id.clone(), it.label.clone());
         choices.iter().map(choice).collect::<Vec<_>>()
     };
-    match question.question_type.counted() {
-        Counted::Matrix { rows, columns } => {
+    match question.question_type.count_method() {
+        CountMethod::Matrix { rows, columns } => {
             [named("row", rows), named("column", columns)].concat()
         }
         _ => {

@@ -59,7 +59,7 @@ pub(super) trait Cells {
 
 /// A column that every export has.
 #[derive(Debug)]
-struct FixedColumn {
+struct FixedExportColumn {
     name: &'static str,
     kind: ColumnKind,
     write: fn(&Response<'_>, &mut dyn Cells),
@@ -76,12 +76,12 @@ const fn fixed(
     name: &'static str,
     kind: ColumnKind,
     write: fn(&Response<'_>, &mut dyn Cells),
-) -> FixedColumn {
-    FixedColumn { name, kind, write }
+) -> FixedExportColumn {
+    FixedExportColumn { name, kind, write }
 }
 
 /// The columns before the questions.
-static FIRST: [FixedColumn; 11] = [
+static FIRST: [FixedExportColumn; 11] = [
     fixed("responseId", ColumnKind::Text, |it, cells| cells.plain(&it.row.response_id.to_string())),
     fixed("receivedAt", ColumnKind::Time, |it, cells| cells.time(it.row.response_id.made_at())),
     fixed("flowVersionId", ColumnKind::Text, |it, cells| match it.version() {
@@ -115,19 +115,20 @@ static FIRST: [FixedColumn; 11] = [
 ];
 /// The answers that have no column, because the definition of their version cannot be read. Only
 /// then exports have it, unless it is chosen.
-static OTHER_ANSWERS: FixedColumn = fixed("answers.other", ColumnKind::Text, |it, cells| {
+static OTHER_ANSWERS: FixedExportColumn = fixed("answers.other", ColumnKind::Text, |it, cells| {
     optional(cells, it.flat.other_answers().as_deref());
 });
 /// The score. Only exports of a flow with scores have it, unless it is chosen.
-static SCORE: FixedColumn = fixed("score", ColumnKind::Number, |it, cells| match &it.row.score {
-    Some(score) => cells.number(score),
-    None => cells.empty(),
-});
+static SCORE: FixedExportColumn =
+    fixed("score", ColumnKind::Number, |it, cells| match &it.row.score {
+        Some(score) => cells.number(score),
+        None => cells.empty(),
+    });
 /// The column of the tags that have none of their own.
 const OTHER_TAGS: &str = "tags.other";
 
 /// The columns after the questions and the tags.
-static LAST: [FixedColumn; 6] = [
+static LAST: [FixedExportColumn; 6] = [
     fixed(OTHER_TAGS, ColumnKind::Text, |it, cells| {
         optional(cells, it.flat.other_tags().as_deref());
     }),
@@ -152,17 +153,17 @@ impl Response<'_> {
 /// Where the cells of a column come from.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    Fixed(&'static FixedColumn),
+    Fixed(&'static FixedExportColumn),
     /// The question, or the tag, at this position.
     Question(usize),
     Tag(usize),
 }
 
-fn fixed_column(name: &str) -> Option<&'static FixedColumn> {
+fn fixed_column(name: &str) -> Option<&'static FixedExportColumn> {
     fixed_columns().find(|column| column.name == name)
 }
 
-fn fixed_columns() -> impl Iterator<Item = &'static FixedColumn> {
+fn fixed_columns() -> impl Iterator<Item = &'static FixedExportColumn> {
     FIRST.iter().chain([&SCORE, &OTHER_ANSWERS]).chain(&LAST)
 }
 
@@ -224,10 +225,9 @@ impl Columns {
             versions.clear();
         }
         let names = match values {
-            ValuesAs::Ids => questions.iter().map(|it| name_by_id(it, is_scored)).collect(),
+            ValuesAs::Ids => questions.iter().map(name_by_id).collect(),
             ValuesAs::Labels => {
-                let fixed = fixed_columns().filter(|column| is_scored || column.name != SCORE.name);
-                let fixed = fixed.map(|column| column.name.to_lowercase());
+                let fixed = fixed_columns().map(|column| column.name.to_lowercase());
                 let tags = tags.iter().map(|tag| tag_name(tag).to_lowercase());
                 labels::titles(&questions, fixed.chain(tags).collect())
             }
@@ -352,10 +352,10 @@ fn chosen_sources(layout: &RowLayout, chosen: &ChosenColumns) -> Vec<Source> {
     sources
 }
 
-/// The name of a question's column by its id.
-fn name_by_id(question: &HistoricQuestion, is_scored: bool) -> String {
-    let score = is_scored.then_some(&SCORE);
-    match FIRST.iter().chain(score).any(|column| column.name == question.id) {
+/// The name of a question's column by its id. It does not depend on whether this flow has the fixed
+/// column.
+fn name_by_id(question: &HistoricQuestion) -> String {
+    match has_fixed(&question.id) {
         true => format!("answer.{}", question.id),
         false => question.id.clone(),
     }

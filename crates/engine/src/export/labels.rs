@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use sluice_flow::counts::Counted;
+use sluice_flow::counts::CountMethod;
 use sluice_flow::definition::Definition;
 use sluice_flow::question::QuestionType;
 use sluice_flow::question::choice::{Choice, OTHER_PREFIX};
@@ -68,8 +68,8 @@ fn choices(question: &QuestionType) -> Vec<Vec<(String, String)>> {
     let named = |choices: &[Choice]| {
         choices.iter().map(|it| (it.id.clone(), it.label.clone())).collect::<Vec<_>>()
     };
-    let lists = match question.counted() {
-        Counted::Matrix { rows, columns } => vec![named(rows), named(columns)],
+    let lists = match question.count_method() {
+        CountMethod::Matrix { rows, columns } => vec![named(rows), named(columns)],
         _ => vec![question.choices()],
     };
     lists.into_iter().filter(|choices| !choices.is_empty()).collect()

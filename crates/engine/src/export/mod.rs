@@ -109,7 +109,7 @@ fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
         "must not be {} ({}) for more than {max} responses: choose another format, or add a filter",
         format.name, format.label
     );
-    AdminError::Invalid(vec![Fault { pointer: "/format".into(), message }])
+    AdminError::Invalid(vec![Fault::new("/format", message)])
 }
 
 /// Keeps only letters and digits of the flow's name, so that the file name is safe in a shell and a

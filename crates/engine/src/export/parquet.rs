@@ -82,7 +82,7 @@ impl Parquet {
         let drain = Drain::default();
         let writer =
             SerializedFileWriter::new(drain.clone(), Arc::new(schema), Arc::new(properties))?;
-        let group = Group::of(&all);
+        let group = Group::new(&all);
         Ok(Self { columns, writer, drain, group })
     }
 
@@ -221,7 +221,7 @@ enum ColumnBuffer {
 }
 
 impl ColumnBuffer {
-    fn of(kind: ColumnKind) -> Self {
+    fn new(kind: ColumnKind) -> Self {
         match kind {
             ColumnKind::Text => Self::Text(Vec::new(), Vec::new()),
             ColumnKind::Whole | ColumnKind::Date => Self::Whole(Vec::new(), Vec::new()),
@@ -278,8 +278,8 @@ fn put<T: DataType>(
 }
 
 impl Group {
-    fn of(columns: &[Column]) -> Self {
-        let cells = columns.iter().map(|column| ColumnBuffer::of(column.kind)).collect();
+    fn new(columns: &[Column]) -> Self {
+        let cells = columns.iter().map(|column| ColumnBuffer::new(column.kind)).collect();
         Self { cells, rows: 0, bytes: 0, next: 0 }
     }
 

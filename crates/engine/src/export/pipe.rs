@@ -95,7 +95,7 @@ impl Source {
         let tags = match chosen.and_then(ChosenColumns::tags) {
             Some(tags) => tags,
             None if format.has_columns => {
-                let all = self.exports.tag_names.of(&*self.store, app_id, flow_id, self.now);
+                let all = self.exports.tag_names.for_flow(&*self.store, app_id, flow_id, self.now);
                 match chosen {
                     Some(chosen) => chosen.with_tags(all.await?),
                     None => all.await?,

@@ -35,7 +35,7 @@ struct FlowTagNames {
 
 impl TagNames {
     /// The names in order. Scans the responses that were not scanned before.
-    pub(super) async fn of(
+    pub(super) async fn for_flow(
         &self,
         store: &dyn Store,
         app_id: AppId,

@@ -35,7 +35,7 @@ struct DisabledEndpoint {
 
 /// Whether a user can enable the endpoint again.
 fn looks_after(user: &User, app: AppId) -> bool {
-    user.row.disabled_at.is_none() && Actor::of_user(user).may(Scope::Admin, app)
+    user.row.disabled_at.is_none() && Actor::from_user(user).may(Scope::Admin, app)
 }
 
 impl Core {
@@ -104,7 +104,7 @@ impl Core {
         let rows = self.store.list_newest_mails_to(user.row.user_id, LANGUAGE_ROWS).await?;
         let chosen = rows.iter().find_map(|row| match row.kind {
             MailKind::Notice => language_of(row),
-            MailKind::Password => PasswordDetail::of(row).language,
+            MailKind::Password => PasswordDetail::from_row(row).language,
             MailKind::Invitation | MailKind::Endpoint => None,
         });
         Ok(chosen.unwrap_or_else(|| Words::english().language.to_owned()))

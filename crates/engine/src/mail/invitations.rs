@@ -2,18 +2,19 @@
 //!
 //! The text belongs to the flow, so it can be corrected before reminders are sent. Whether an
 //! invitation is still worth an e-mail is decided when it is due: it must be open, and its person
-//! neither erased nor unsubscribed. If its flow is closed, it waits until that opens again; if its
-//! flow is archived, it ends.
+//! neither erased nor unsubscribed. If its flow is closed or full, it waits until that opens again;
+//! if its flow is archived, it ends.
 
 use std::collections::HashMap;
 
 use serde_json::json;
-use sluice_flow::id::AssignmentId;
+use sluice_flow::definition::Fault;
+use sluice_flow::id::{AppId, AssignmentId};
 use sluice_flow::invitation::InvitationState;
 use sluice_flow::invitation_email::InvitationEmail;
 use sluice_flow::lifecycle::{FlowStatus, flow_status};
 use sluice_flow::phrase::fill;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, Timestamp};
 use sluice_store::{
     App, At, FlowRow, FlowState, InvitationRow, MailEnd, MailKind, MailRow, MailWrite, Scope,
     StoreResult, Write,
@@ -27,18 +28,20 @@ use crate::admin::{AdminError, AdminResult};
 use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::core::Core;
-use crate::fault::{fault, faultless};
+use crate::fault::faultless;
 use crate::handle::FlowHandle;
 use crate::invitations::Invitation;
 use crate::mail_queue::{MailStatus, no_mail_server, reopened};
 
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+/// The most invitations whose e-mails are read at once.
+const MAILS_AT_ONCE: usize = 500;
 
 /// When a flow is open.
 enum Opening {
     Now,
     At(Option<Timestamp>),
-    /// It is closed, or its last version was retired; its author may open it again.
+    /// It is closed or has all its responses, or its last version was retired; its author may
+    /// open it again.
     Unknown,
     /// It is archived.
     Never,
@@ -56,6 +59,23 @@ fn opening(flow: &FlowState, now: Timestamp) -> Opening {
     }
 }
 
+impl Core {
+    /// When the flow is open, by its window and by the number of its responses.
+    async fn flow_opening(&self, flow: &FlowState) -> StoreResult<Opening> {
+        let by_window = opening(flow, self.now());
+        let limits = flow.flow.limits()?;
+        if !matches!(by_window, Opening::Now) || limits.close_after.is_none() {
+            return Ok(by_window);
+        }
+        let (app, flow) = (flow.flow.app_id, flow.flow.flow_id);
+        let counted = self.store.read_closing_counts(app, &[flow]).await?;
+        Ok(match counted.first().is_none_or(|row| row.counts.closes(&limits)) {
+            true => Opening::Unknown,
+            false => Opening::Now,
+        })
+    }
+}
+
 impl FlowHandle {
     /// The text of the e-mails that invite people to the flow.
     pub fn invitation_email(&self) -> AdminResult<InvitationEmail> {
@@ -67,7 +87,7 @@ impl FlowHandle {
     #[boxed]
     pub async fn set_invitation_email(&self, email: &InvitationEmail) -> AdminResult<()> {
         let faults = email.faults();
-        faultless(faults.into_iter().map(|(field, what)| fault(&format!("/{field}"), what)))?;
+        faultless(faults.into_iter().map(|(field, what)| Fault::new(format!("/{field}"), what)))?;
         self.change(Scope::Write, |_, state| {
             let invitation_email = email.to_stored();
             let row = FlowRow { invitation_email, ..state.flow.clone() };
@@ -105,22 +125,29 @@ impl FlowHandle {
         invitations: Vec<Invitation>,
     ) -> AdminResult<Vec<Invitation>> {
         let core = self.permit.core(Scope::Read)?;
-        if invitations.is_empty() {
-            return Ok(invitations);
-        }
-        let ids: Vec<_> = invitations.iter().map(|it| it.row.assignment_id).collect();
-        let mails = core.store.list_mails_of(self.app_id(), &ids).await?;
-        let mut mails: HashMap<Option<AssignmentId>, MailRow> =
-            mails.into_iter().map(|row| (row.assignment_id, row)).collect();
-        let with = |it: Invitation| {
-            let mail = mails.remove(&Some(it.row.assignment_id)).map(MailStatus::from);
-            Invitation { mail, ..it }
-        };
-        Ok(invitations.into_iter().map(with).collect())
+        Ok(core.with_mail_status(self.app_id(), invitations).await?)
     }
 }
 
 impl Core {
+    /// Adds what became of the e-mails of invitations.
+    pub(crate) async fn with_mail_status(
+        &self,
+        app: AppId,
+        mut invitations: Vec<Invitation>,
+    ) -> StoreResult<Vec<Invitation>> {
+        for part in invitations.chunks_mut(MAILS_AT_ONCE) {
+            let ids: Vec<_> = part.iter().map(|it| it.row.assignment_id).collect();
+            let mails = self.store.list_mails_of(app, &ids).await?;
+            let mut mails: HashMap<Option<AssignmentId>, MailRow> =
+                mails.into_iter().map(|row| (row.assignment_id, row)).collect();
+            for it in part {
+                it.mail = mails.remove(&Some(it.row.assignment_id)).map(MailStatus::from);
+            }
+        }
+        Ok(invitations)
+    }
+
     pub(super) async fn plan_invitation(&self, row: &MailRow) -> StoreResult<Plan> {
         let (Some(app), Some(flow), Some(id)) = (row.app_id, row.flow_id, row.assignment_id) else {
             return Ok(Plan::Remove);
@@ -142,7 +169,7 @@ impl Core {
         }
         let (found, app_row) = (self.store.find_flow(flow).await?, self.store.find_app(app).await?);
         let (Some(flow), Some(app_row)) = (found, app_row) else { return Ok(Plan::Remove) };
-        match opening(&flow, now) {
+        match self.flow_opening(&flow).await? {
             Opening::Now => {}
             Opening::At(next_at) => {
                 let waiting = MailRow { next_at, attempts: 0, reply: None, ..row.clone() };
@@ -179,7 +206,7 @@ impl Core {
     pub(super) async fn recheck_opening(&self, row: &MailRow) -> StoreResult<()> {
         let Some(flow) = row.flow_id else { return Ok(()) };
         let Some(flow) = self.store.find_flow(flow).await? else { return Ok(()) };
-        match opening(&flow, self.now()) {
+        match self.flow_opening(&flow).await? {
             Opening::Unknown => Ok(()),
             Opening::Never => self.apply(At::Instance, vec![reopened(&flow.flow, None)]).await,
             Opening::Now | Opening::At(_) => {

@@ -34,7 +34,7 @@ struct Due {
 }
 
 /// The work on one lane.
-struct Lane {
+struct LaneWork {
     /// The app whose invitations had their turn last.
     turn: Option<AppId>,
     /// What was read and not begun.
@@ -61,7 +61,7 @@ impl Core {
         options: &MailOptions,
         interval: Duration,
     ) {
-        let mut work = Lane {
+        let mut work = LaneWork {
             turn: None,
             queue: VecDeque::new(),
             running: JoinSet::new(),
@@ -170,7 +170,7 @@ fn in_turns<T>(lists: Vec<Vec<T>>) -> Vec<T> {
     }
 }
 
-impl Lane {
+impl LaneWork {
     /// Begins as many e-mails as there are places.
     fn begin(&mut self, core: &Arc<Core>, options: &MailOptions) {
         while self.running.len() < PLACES

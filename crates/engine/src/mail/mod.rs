@@ -25,12 +25,13 @@ pub(crate) mod words;
 
 use std::time::Duration;
 
+use sluice_flow::definition::Fault;
 use sluice_flow::email::is_email;
 
 use crate::admin::AdminResult;
 use crate::boxed;
 use crate::core::Core;
-use crate::fault::{fault, faultless};
+use crate::fault::faultless;
 use crate::ids::random_bits;
 use crate::instance::InstanceHandle;
 use crate::mail_queue::no_mail_server;
@@ -68,7 +69,7 @@ impl InstanceHandle {
     pub async fn send_test_mail(&self, to: &str) -> AdminResult<Result<(), String>> {
         let (core, to) = (self.core(), to.trim());
         let what = "must be an e-mail address such as ann@example.com";
-        faultless((!is_email(to)).then(|| fault("/address", what)))?;
+        faultless((!is_email(to)).then(|| Fault::new("/address", what)))?;
         let Some(options) = &core.mail else { return Ok(Err(no_mail_server().to_string())) };
         if core.outbound.is_held(&*core.store).await? {
             return Ok(Err(held().to_string()));

@@ -1,6 +1,6 @@
 //! Notices of new responses, for users who have chosen them for a flow.
 //!
-//! A subscription has a cursor over the ids of responses and is looked at again after a while; the
+//! A subscription has a cursor over the ids of responses and is checked again after a while; the
 //! intake knows nothing of it. Several nodes may store a response after one with a later id, so
 //! only what is older than a minute is read. A notice quotes answers and has no identity, whatever
 //! the respondent agreed to.
@@ -53,7 +53,7 @@ impl FlowHandle {
         let Some(user) = self.user().filter(|_| core.sends_mail()) else { return Ok(None) };
         let rows = core.store.list_mails_to(user, Some(self.flow_id())).await?;
         let open = rows.iter().filter(|row| row.ended.is_none());
-        let chosen = open.filter_map(Subscription::of).next_back();
+        let chosen = open.filter_map(Subscription::from_row).next_back();
         Ok(Some(chosen.map_or(NoticeFrequency::Off, |it| it.frequency)))
     }
 
@@ -113,10 +113,10 @@ impl Core {
         let (Some(app), Some(flow), Some(user)) = (row.app_id, row.flow_id, row.user_id) else {
             return Ok(Plan::Remove);
         };
-        let Some(chosen) = Subscription::of(row) else { return Ok(Plan::Remove) };
+        let Some(chosen) = Subscription::from_row(row) else { return Ok(Plan::Remove) };
         let user = self.store.find_user(&UserKey::Id(user)).await?;
         let may_read = |user: &sluice_store::User| {
-            user.row.disabled_at.is_none() && Actor::of_user(user).may(Scope::Read, app)
+            user.row.disabled_at.is_none() && Actor::from_user(user).may(Scope::Read, app)
         };
         let Some(user) = user.filter(may_read) else { return Ok(Plan::Remove) };
         let Some(flow) = self.store.find_flow(flow).await? else { return Ok(Plan::Remove) };

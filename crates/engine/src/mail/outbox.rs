@@ -106,8 +106,9 @@ impl Core {
             Err(error) if is_final(&error) => return Err(error),
             // One that cannot be made now must not hold up the others.
             Err(error) => {
-                let (mail, kind) = (row.mail_id, row.kind);
-                tracing::warn!(?mail, ?kind, %error, "an e-mail is tried again later");
+                // Without the id, which is the proof of who unsubscribes.
+                let kind = row.kind;
+                tracing::warn!(?kind, %error, "an e-mail is tried again later");
                 let next_at = Some(self.now().plus_seconds(FAILED_SECONDS));
                 let revision = row.revision;
                 match self.settle_mail(MailRow { next_at, ..row }, revision).await {

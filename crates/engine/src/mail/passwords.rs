@@ -85,7 +85,7 @@ impl Core {
         retry_on_conflict(|_| async move {
             let expected = self.store.people_revision().await?;
             let (now, mut rows) = (self.now(), self.store.list_mails_to(id, None).await?);
-            rows.retain(|row| PasswordDetail::of(row).is_requested);
+            rows.retain(|row| PasswordDetail::from_row(row).is_requested);
             let held_at = self.outbound.held_at(&*self.store).await?;
             let writes = match requested(&rows, now, held_at) {
                 Requested::Nothing => return Ok(()),
@@ -146,7 +146,7 @@ impl Core {
         .await;
         let Some(secret) = made? else { return Ok(None) };
         let words =
-            Words::for_language(PasswordDetail::of(row).language.as_deref().unwrap_or("en"));
+            Words::for_language(PasswordDetail::from_row(row).language.as_deref().unwrap_or("en"));
         let (subject, text) = match user.row.password.is_some() {
             true => (words.reset_subject, words.reset_text),
             false => (words.welcome_subject, words.welcome_text),

@@ -5,7 +5,7 @@ use sluice_flow::id::{ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::{MailEnd, MailRow};
 
-/// How often a subscription to each response is looked at, in seconds.
+/// How often a subscription to each response is checked, in seconds.
 const SOON_SECONDS: i64 = 60;
 /// The hour of the day at which a digest is sent, in UTC.
 const DIGEST_HOUR: i64 = 7;
@@ -33,7 +33,7 @@ impl NoticeFrequency {
         }
     }
 
-    /// When a subscription is looked at next.
+    /// When a subscription is checked next.
     pub(super) fn next_at(self, now: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Off => None,
@@ -62,7 +62,7 @@ pub(super) struct Subscription {
 }
 
 impl Subscription {
-    pub(super) fn of(row: &MailRow) -> Option<Self> {
+    pub(super) fn from_row(row: &MailRow) -> Option<Self> {
         serde_json::from_str(row.detail.as_deref()?).ok()
     }
 
@@ -73,23 +73,23 @@ impl Subscription {
 
 /// Whether the next notice of a subscription quotes no answers.
 pub(super) fn is_brief(row: &MailRow) -> bool {
-    Subscription::of(row).is_some_and(|it| it.is_brief)
+    Subscription::from_row(row).is_some_and(|it| it.is_brief)
 }
 
 /// The `detail` of a subscription whose next notice quotes no answers.
 pub(super) fn made_brief(row: &MailRow) -> Option<String> {
-    Subscription::of(row)
+    Subscription::from_row(row)
         .map_or(row.detail.clone(), |it| Subscription { is_brief: true, ..it }.to_detail())
 }
 
 /// The language of a subscription, as a tag.
 pub(super) fn language_of(row: &MailRow) -> Option<String> {
-    Subscription::of(row)?.language
+    Subscription::from_row(row)?.language
 }
 
 /// A subscription that goes on with what was stored since a time.
 pub(super) fn skipped(row: MailRow, since: Timestamp, now: Timestamp) -> MailRow {
-    let Some(chosen) = Subscription::of(&row) else {
+    let Some(chosen) = Subscription::from_row(&row) else {
         return MailRow { next_at: None, ended: Some(MailEnd::Stopped), ..row };
     };
     let next_at = chosen.frequency.next_at(now);

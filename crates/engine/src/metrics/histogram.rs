@@ -27,12 +27,12 @@ struct Inner {
 
 impl Histogram {
     /// Of numbers.
-    pub(super) fn of_numbers(bounds: &'static [u64]) -> Self {
+    pub(super) fn for_numbers(bounds: &'static [u64]) -> Self {
         Self::new(bounds, 1.0)
     }
 
     /// Of durations: the bounds are in nanoseconds, the metric is in seconds.
-    pub(super) fn of_nanos(bounds: &'static [u64]) -> Self {
+    pub(super) fn for_nanos(bounds: &'static [u64]) -> Self {
         Self::new(bounds, NANOS_PER_SECOND)
     }
 
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn an_observation_counts_in_every_bucket_that_it_does_not_exceed() {
-        let histogram = Histogram::of_nanos(&[1_000_000, 500_000_000]);
+        let histogram = Histogram::for_nanos(&[1_000_000, 500_000_000]);
         for millis in [1, 2, 500, 501] {
             histogram.observe_time(Duration::from_millis(millis));
         }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn counts_of_elsewhere_replace_its_own() {
-        let histogram = Histogram::of_numbers(&[1, 10]);
+        let histogram = Histogram::for_numbers(&[1, 10]);
         histogram.observe(5);
         histogram.set(&[3, 0, 1], 44);
         let text = text(&histogram);

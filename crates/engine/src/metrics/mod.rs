@@ -24,7 +24,7 @@ use sluice_flow::issue::{Code, Issue};
 use sluice_flow::time::Timestamp;
 use sluice_store::{DiskSpace, IdentityVerification, Partitions, StoreStatus};
 
-use crate::verify::Checked;
+use crate::verify::TokenOutcome;
 use histogram::Histogram;
 pub use outgoing::SpanMetrics;
 pub(crate) use outgoing::{DeliveryMetrics, MailMetrics, SinkMetrics};
@@ -231,11 +231,11 @@ impl Metrics {
         let what = "Age of the oldest submission that waits to be stored";
         let queue_oldest = add(to, "queue_oldest_seconds", what);
         let commits_in_progress = add(to, "commits_in_progress", "Writes of responses in progress");
-        let batch_rows = Histogram::of_numbers(ROWS_BOUNDS);
+        let batch_rows = Histogram::for_numbers(ROWS_BOUNDS);
         to.register("commit_rows", "Responses made durable by one write", batch_rows.clone());
-        let commit_seconds = Histogram::of_nanos(COMMIT_BOUNDS);
+        let commit_seconds = Histogram::for_nanos(COMMIT_BOUNDS);
         to.register("commit_seconds", "Time of one durable write", commit_seconds.clone());
-        let queue_seconds = Histogram::of_nanos(QUEUE_BOUNDS);
+        let queue_seconds = Histogram::for_nanos(QUEUE_BOUNDS);
         let what = "Longest wait of a submission for the write that stored it";
         to.register("queue_seconds", what, queue_seconds.clone());
         let expired_responses = add(to, "expired_responses", "Responses deleted by retention");
@@ -351,7 +351,7 @@ impl Metrics {
         self.connections_refused.inc();
     }
 
-    pub(crate) fn count_token(&self, mode: IdentityVerification, checked: Checked) {
+    pub(crate) fn count_token(&self, mode: IdentityVerification, checked: TokenOutcome) {
         let mode = match mode {
             IdentityVerification::Off => "off",
             IdentityVerification::Observe => "observe",

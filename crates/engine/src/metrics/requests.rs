@@ -73,7 +73,7 @@ impl RequestMetrics {
     pub(super) fn new(to: &mut Registry) -> Self {
         let requests = add(to, "http_requests", "Requests by route and status");
         let durations: Durations =
-            Family::new_with_constructor(|| Histogram::of_nanos(BOUNDS_NANOS));
+            Family::new_with_constructor(|| Histogram::for_nanos(BOUNDS_NANOS));
         let what = "Time from a request's headers to the reply, by route and class of status";
         to.register("http_request_duration_seconds", what, durations.clone());
         let what = "Replies that refuse a request, by code";

@@ -75,7 +75,7 @@ impl StoreMetrics {
         let waiting = add(to, "pool_waiting", what);
         let max = add(to, "pool_connections_max", "Connections that the pool may open");
         let log_syncs = status.log_syncs.as_ref().map(|it| {
-            let histogram = Histogram::of_nanos(it.bounds_nanos);
+            let histogram = Histogram::for_nanos(it.bounds_nanos);
             to.register("log_sync_seconds", "Time of one sync of the log", histogram.clone());
             histogram
         });

@@ -4,6 +4,7 @@
 //! the way, and in no `Referer`.
 
 use serde_json::json;
+use sluice_flow::definition::Fault;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreResult, User, UserKey, UserRow};
@@ -17,7 +18,6 @@ use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::fault::fault;
 use crate::mail_queue::waiting_passwords;
 use crate::tokens::hash_of;
 
@@ -72,7 +72,7 @@ impl Accounts<'_> {
         };
         let user = find().await?;
         if !self.core.passwords.verify(old, user.row.password.clone()).await? {
-            return Err(Refusal::Invalid(vec![fault("/old", "is not your password")]));
+            return Err(Refusal::Invalid(vec![Fault::new("/old", "is not your password")]));
         }
         let hash = self.core.passwords.hash(new, &user.row).await?;
         let confirmed_at = match user.row.second_factor {
@@ -107,7 +107,7 @@ impl Accounts<'_> {
         let epoch = user.row.epoch + 1;
         let row = UserRow { password: Some(hash), epoch, ..user.row.clone() };
         let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(row.user_id)];
-        let (actor, id) = (Actor::of_user(&user), row.user_id);
+        let (actor, id) = (Actor::from_user(&user), row.user_id);
         let entry = Entry { action: AuditAction::UserPasswordSet, app_id: None, detail: json!({}) };
         let waiting = waiting_passwords(self.core.store.list_mails_to(id, None).await?);
         write_people_with(self.core, &actor, revision, id, writes, entry, waiting).await?;

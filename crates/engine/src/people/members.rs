@@ -5,6 +5,7 @@
 //! link that sets the password, and with it every permission that others grant to that address
 //! later.
 
+use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, UserId};
 use sluice_store::{Page, Role, Scope, StoreError, User, UserKey};
 
@@ -12,7 +13,7 @@ use super::secret::Secret;
 use super::users::{LinkDelivery, NewUser, UserDetail, change_role, make_user};
 use crate::admin::AdminResult;
 use crate::boxed;
-use crate::fault::{fault, faultless};
+use crate::fault::faultless;
 use crate::handle::AppHandle;
 
 /// A user with access to an app.
@@ -79,7 +80,7 @@ impl AppHandle {
             let is_unknown = "does not belong to a user here; ask an owner of the instance to \
                  add them, and come back then";
             let may_make = actor.may_instance(Scope::Admin);
-            faultless((!may_make).then(|| fault("/email", is_unknown)))?;
+            faultless((!may_make).then(|| Fault::new("/email", is_unknown)))?;
             let name = if new.name.trim().is_empty() { email } else { &new.name };
             let new = NewUser {
                 email: email.to_owned(),
@@ -94,9 +95,8 @@ impl AppHandle {
             };
         };
         let has_role = user.grants.iter().any(|grant| grant.app_id == Some(app));
-        faultless(
-            has_role.then(|| fault("/email", "has a role in this app already; change it below")),
-        )?;
+        let message = "has a role in this app already; change it below";
+        faultless(has_role.then(|| Fault::new("/email", message)))?;
         self.set_role(user.row.user_id, Some(new.role)).await?;
         Ok((user.row.user_id, None))
     }

@@ -85,7 +85,7 @@ impl Accounts<'_> {
 
     async fn end_sessions(&self, user: UserId, end: PeopleWrite, which: &str) -> StoreResult<()> {
         let found = self.core.store.find_user(&UserKey::Id(user)).await?;
-        let Some(actor) = found.as_ref().map(Actor::of_user) else { return Ok(()) };
+        let Some(actor) = found.as_ref().map(Actor::from_user) else { return Ok(()) };
         let detail = json!({ "which": which });
         let audit = self.core.audit(&actor, None, AuditAction::SessionEnded, user, &detail);
         let rows = vec![Write::People(end), Write::Audit(audit)];

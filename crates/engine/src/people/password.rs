@@ -16,7 +16,6 @@ use tokio::sync::Semaphore;
 
 use super::guessing::is_easy;
 use super::refusal::Refusal;
-use crate::fault::fault;
 use crate::ids::fill_random;
 
 /// In characters. There is no rule about which characters: length counts, and how hard they are to
@@ -157,7 +156,7 @@ fn password_fault(password: &str, email: &str, name: &str) -> Option<Fault> {
     } else {
         return None;
     };
-    Some(fault("/password", message))
+    Some(Fault::new("/password", message))
 }
 
 /// Whether a password takes too few guesses for an attacker who knows the user.

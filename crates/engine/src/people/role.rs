@@ -13,7 +13,7 @@ fn scopes(role: Role) -> Vec<Scope> {
 }
 
 impl Actor {
-    pub(crate) fn of_user(user: &User) -> Self {
+    pub(crate) fn from_user(user: &User) -> Self {
         let grants = user.grants.iter();
         let grants = grants.map(|it| Grant { app_id: it.app_id, scopes: scopes(it.role) });
         Self { name: user.row.user_id.to_string(), grants: grants.collect(), is_fresh: false }

@@ -7,6 +7,7 @@
 //! not asked: their second factors are up to the provider.
 
 use serde_json::json;
+use sluice_flow::definition::Fault;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, SecondFactor, StoreError, StoreResult, User, UserKey, UserRow};
@@ -22,7 +23,6 @@ use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::fault::fault;
 use crate::ids::fill_random;
 use crate::instance::InstanceHandle;
 use crate::tokens::hash_of;
@@ -84,7 +84,7 @@ impl Accounts<'_> {
         code: &str,
     ) -> AdminResult<Vec<String>> {
         actor.need_fresh()?;
-        let wrong = |message| AdminError::Invalid(vec![fault("/code", message)]);
+        let wrong = |message| AdminError::Invalid(vec![Fault::new("/code", message)]);
         let bytes =
             secret_from_base32(secret).ok_or_else(|| wrong("belongs to no secret; begin again"))?;
         let used_step = step_of(&bytes, code, self.core.now(), -1).ok_or_else(|| {
@@ -185,7 +185,7 @@ impl Accounts<'_> {
                 detail: json!({"by": by, "recoveryCodesLeft": left}),
             };
             let user = User { row: row.clone(), grants: user.grants };
-            let actor = Actor::of_user(&user);
+            let actor = Actor::from_user(&user);
             write_people(self.core, &actor, revision, id, vec![PeopleWrite::User(row)], entry)
                 .await?;
             Ok(user)

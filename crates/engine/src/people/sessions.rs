@@ -8,7 +8,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use sluice_flow::email::is_email;
 use sluice_flow::id::UserId;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, HOUR_MILLIS, Timestamp};
 use sluice_store::{
     At, PeopleWrite, SessionHolder, SessionRow, StoreResult, TokenHash, User, UserKey, Write,
 };
@@ -22,14 +22,12 @@ use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::tokens::hash_of;
 
-const MINUTE_MILLIS: i64 = 60 * 1000;
-const HOUR_MILLIS: i64 = 60 * MINUTE_MILLIS;
 /// A session ends after this long without a request.
 const IDLE_MILLIS: i64 = 12 * HOUR_MILLIS;
 /// A session ends after this long in any case.
-const LIFE_MILLIS: i64 = 7 * 24 * HOUR_MILLIS;
+const LIFE_MILLIS: i64 = 7 * DAY_MILLIS;
 /// How often the use of a session is written.
-const TOUCH_MILLIS: i64 = MINUTE_MILLIS;
+const TOUCH_MILLIS: i64 = 60 * 1000;
 /// The maximum number of expired sessions that a sign-in removes.
 const SWEEP_MAX: usize = 100;
 
@@ -81,7 +79,7 @@ impl Accounts<'_> {
                 user.map(|user| Session {
                     actor: Actor {
                         is_fresh: is_fresh(row.confirmed_at, now),
-                        ..Actor::of_user(&user)
+                        ..Actor::from_user(&user)
                     },
                     who: user.row.name,
                     email: Some(user.row.email),
@@ -186,7 +184,7 @@ impl Accounts<'_> {
         let holder = SessionHolder::User { user_id: user.row.user_id, epoch: user.row.epoch };
         let (secret, now) = (Secret::random(), self.core.now());
         let row = SessionRow { confirmed_at, ..new_row(&secret, holder, now) };
-        self.begin(secret, row, &Actor::of_user(user), by, replaces).await
+        self.begin(secret, row, &Actor::from_user(user), by, replaces).await
     }
 
     async fn begin(

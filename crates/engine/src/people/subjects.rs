@@ -9,7 +9,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreError, Subject, User, UserKey, UserRow};
 
 use super::accounts::Accounts;
-use super::change::{Entry, write_people};
+use super::change::{Entry, write_people_with};
 use super::own_sessions::is_fresh;
 use super::refusal::Refusal;
 use super::secret::Secret;
@@ -17,6 +17,7 @@ use crate::actor::Actor;
 use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::conflict::retry_on_conflict;
+use crate::mail_queue::waiting_passwords;
 use crate::verify::IdClaims;
 
 impl Accounts<'_> {
@@ -59,7 +60,7 @@ impl Accounts<'_> {
                 return Ok(None);
             }
             // Invalidates credentials that someone else may have created for this address:
-            // password, link and sessions.
+            // password, link, an e-mail that would make a link, and sessions.
             let row = UserRow {
                 subject: Some(subject.clone()),
                 password: None,
@@ -72,9 +73,10 @@ impl Accounts<'_> {
                 app_id: None,
                 detail: json!({ "issuer": issuer }),
             };
-            let (actor, id) = (Actor::of_user(&user), row.user_id);
+            let (actor, id) = (Actor::from_user(&user), row.user_id);
             let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(id)];
-            write_people(self.core, &actor, revision, id, writes, entry).await?;
+            let waiting = waiting_passwords(self.core.store.list_mails_to(id, None).await?);
+            write_people_with(self.core, &actor, revision, id, writes, entry, waiting).await?;
             Ok(Some(User { row, grants: user.grants }))
         })
         .await

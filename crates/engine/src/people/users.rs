@@ -18,7 +18,7 @@ use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::fault::{fault, faultless, name_faults};
+use crate::fault::{faultless, name_faults};
 use crate::handle::AppHandle;
 use crate::instance::InstanceHandle;
 use crate::mail_queue::{PasswordDetail, no_mail_server, queued_password};
@@ -352,7 +352,7 @@ fn is_owner(user: &User) -> bool {
 fn user_faults(email: &str, name: &str) -> Vec<Fault> {
     let mut faults: Vec<_> = name_faults("/name", name).into_iter().collect();
     if !is_email(email) {
-        faults.push(fault("/email", "must be an e-mail address such as ann@example.com"));
+        faults.push(Fault::new("/email", "must be an e-mail address such as ann@example.com"));
     }
     faults
 }

@@ -46,7 +46,7 @@ impl Registry {
             return Ok(None);
         }
         let Some(app) = self.store.find_app(flow.app_id).await? else { return Ok(None) };
-        let branding = Branding::of_flow(flow, &app.row);
+        let branding = Branding::from_flow(flow, &app.row);
         Ok(Some(Arc::new(FlowBranding { app_id: flow.app_id, branding })))
     }
 }

@@ -8,7 +8,6 @@ use sluice_flow::id::FlowVersionId;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::Day;
 
-use crate::fault::fault;
 use crate::question_history::QuestionHistory;
 
 /// The periods of the results page.
@@ -24,11 +23,11 @@ pub(super) fn faults(filters: &[(String, String)], history: &QuestionHistory) ->
     let bytes: usize = filters.iter().map(|(name, value)| name.len() + value.len()).sum();
     if filters.len() > FILTERS_MAX || bytes > BYTES_MAX {
         let message = format!("must be at most {FILTERS_MAX} filters of {BYTES_MAX} bytes in all");
-        return vec![fault("/filters", message)];
+        return vec![Fault::new("/filters", message)];
     }
     let found = filters.iter().filter_map(|(name, value)| {
         let message = message(name, value, history)?;
-        Some(fault("/filters", format!("{name}: {message}")))
+        Some(Fault::new("/filters", format!("{name}: {message}")))
     });
     found.chain(together(filters)).collect()
 }
@@ -49,17 +48,17 @@ fn together<'f>(filters: &'f [(String, String)]) -> Option<Fault> {
     let count = |start: &str| filters.iter().filter(|(name, _)| name.starts_with(start)).count();
     let tags = count("tag.");
     if let Some((name, _)) = twice {
-        Some(fault("/filters", format!("{name} must be given once")))
+        Some(Fault::new("/filters", format!("{name} must be given once")))
     } else if has("period") && (has("from") || has("to")) {
-        Some(fault("/filters", "period excludes from and to"))
+        Some(Fault::new("/filters", "period excludes from and to"))
     } else if tags > 1 {
-        Some(fault("/filters", "only one tag can be used at a time"))
+        Some(Fault::new("/filters", "only one tag can be used at a time"))
     } else if tags > 0 && compares("tag.") {
-        Some(fault("/filters", "a tag excludes a comparison by tag"))
+        Some(Fault::new("/filters", "a tag excludes a comparison by tag"))
     } else if has("version") && compares("version") {
-        Some(fault("/filters", "version excludes a comparison by version"))
+        Some(Fault::new("/filters", "version excludes a comparison by version"))
     } else if count("answer.") > ANSWERS_MAX {
-        Some(fault("/filters", format!("must be at most {ANSWERS_MAX} filters by answers")))
+        Some(Fault::new("/filters", format!("must be at most {ANSWERS_MAX} filters by answers")))
     } else {
         None
     }

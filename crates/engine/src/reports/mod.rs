@@ -20,7 +20,7 @@ use crate::audit_action::AuditAction;
 use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
-use crate::fault::{fault, faultless, name_faults};
+use crate::fault::{faultless, name_faults};
 use crate::handle::FlowHandle;
 use crate::ids::random_bits;
 use crate::people::{Refusal, Secret};
@@ -329,7 +329,7 @@ impl NewLink {
 fn row_faults(row: &ReportRow, history: &QuestionHistory, now: Timestamp) -> Vec<Fault> {
     let mut faults: Vec<Fault> = name_faults("/title", &row.title).into_iter().collect();
     if row.questions.is_empty() {
-        faults.push(fault("/questions", "must name at least one question"));
+        faults.push(Fault::new("/questions", "must name at least one question"));
     }
     for (at, id) in row.questions.iter().enumerate() {
         let message = if !history.questions.iter().any(|it| it.id == *id) {
@@ -339,11 +339,11 @@ fn row_faults(row: &ReportRow, history: &QuestionHistory, now: Timestamp) -> Vec
         } else {
             continue;
         };
-        faults.push(fault(&format!("/questions/{at}"), message));
+        faults.push(Fault::new(format!("/questions/{at}"), message));
     }
     faults.extend(filters::faults(&row.filters, history));
     if row.expires_at.is_some_and(|end| end <= now) {
-        faults.push(fault("/expiresAt", "must be in the future"));
+        faults.push(Fault::new("/expiresAt", "must be in the future"));
     }
     faults
 }

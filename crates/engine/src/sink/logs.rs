@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use sluice_flow::event::EventType;
 use sluice_flow::event::filter::EventFilter;
 use sluice_flow::event::payload::Payload;
 use sluice_flow::id::{AppId, EventId};
@@ -12,7 +11,7 @@ use sluice_store::{EventRow, LogEntry, SinkPositionRow};
 
 use crate::admin::AdminResult;
 use crate::core::Core;
-use crate::events::{payloads, query_after, start};
+use crate::events::{is_known, payloads, query_after, start};
 
 /// Events of a page: what is published before its positions can move, within the limit of time.
 const PAGE: (usize, usize) = (128, 2 * 1024 * 1024);
@@ -158,12 +157,5 @@ impl AppLog {
         let events = payloads(core, app, &all, page.entries).await?;
         let events = events.into_iter().map(|event| event.payload).collect();
         Ok(AppPage { events, next, has_more, unknown })
-    }
-}
-
-fn is_known(entry: &LogEntry) -> bool {
-    match entry {
-        LogEntry::Response(_) => true,
-        LogEntry::Event(row) => row.kind.parse::<EventType>().is_ok(),
     }
 }

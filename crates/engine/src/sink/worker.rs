@@ -77,7 +77,7 @@ enum Lease {
 }
 
 /// What became of a page.
-enum Published {
+enum PublishedPart {
     All,
     Refused,
     Unavailable(String),
@@ -201,9 +201,9 @@ impl SinkWorker {
                 }
                 let Some(log) = logs.apps.get_mut(&app) else { continue };
                 match self.publish(options, app, log, &page).await {
-                    Published::All => round.has_published = true,
-                    Published::Refused => continue,
-                    Published::Unavailable(why) => {
+                    PublishedPart::All => round.has_published = true,
+                    PublishedPart::Refused => continue,
+                    PublishedPart::Unavailable(why) => {
                         round.is_down = Some(why);
                         break;
                     }
@@ -375,7 +375,7 @@ impl SinkWorker {
         app: AppId,
         log: &mut AppLog,
         page: &AppPage,
-    ) -> Published {
+    ) -> PublishedPart {
         let (sink, metrics) = (options.sink.name(), &self.core.metrics.sink);
         let published = tokio::time::timeout(PUBLISH_MAX, options.sink.publish(app, &page.events));
         let late = || Err(SinkError::Unavailable("it did not answer in time".to_owned()));
@@ -385,17 +385,17 @@ impl SinkWorker {
                 log.waiting_since = page.has_more.then(|| page.next.made_at());
                 metrics.count_published(page.events.len() - too_large.len());
                 too_large.iter().for_each(|it| self.report(sink, app, it));
-                Published::All
+                PublishedPart::All
             }
             Err(SinkError::Refused(why)) => {
                 metrics.count_failed(page.events.len());
                 tracing::warn!(sink, %app, why, "events were refused");
                 log.refused(REFUSED_MAX);
-                Published::Refused
+                PublishedPart::Refused
             }
             Err(SinkError::Unavailable(why)) => {
                 metrics.count_failed(page.events.len());
-                Published::Unavailable(why)
+                PublishedPart::Unavailable(why)
             }
         }
     }

@@ -45,7 +45,7 @@ pub fn test(groups: &[&QuestionSummary]) -> Option<GroupTest> {
     if answered < 2 || groups.iter().any(|it| it.distribution == Distribution::Text) {
         return None;
     }
-    let outcome = if tested.len() < 2 { Outcome::TooFew } else { Outcome::of(&tested) };
+    let outcome = if tested.len() < 2 { Outcome::TooFew } else { Outcome::from_groups(&tested) };
     Some(GroupTest {
         p: match outcome {
             Outcome::Nothing => return None,
@@ -67,7 +67,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn of(groups: &[&QuestionSummary]) -> Self {
+    fn from_groups(groups: &[&QuestionSummary]) -> Self {
         let each = |read: &dyn Fn(&QuestionSummary) -> Option<Moments>| {
             means(&groups.iter().filter_map(|it| read(it)).collect::<Vec<_>>())
         };
@@ -264,7 +264,7 @@ fn without_rare(table: &Table) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asked, Bin, OptionCount, RankCount};
+    use super::super::{AskedUntil, Bin, OptionCount, RankCount};
     use super::*;
 
     fn question(answered: u64, distribution: Distribution) -> QuestionSummary {
@@ -272,7 +272,7 @@ mod tests {
             id: "q".to_owned(),
             question_type: "rating",
             prompt: "How?".to_owned(),
-            asked: Asked::Now,
+            asked: AskedUntil::Now,
             worded_before: Vec::new(),
             answered,
             of: answered,

@@ -6,7 +6,7 @@ use sluice_flow::counts::{NumberBin, month_of};
 use sluice_flow::crosstab::{CrosstabCounts, CrosstabSide};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowVersionId;
-use sluice_flow::question::Question;
+use sluice_flow::question::{NpsGroup, Question};
 use sluice_flow::time::Timestamp;
 
 use super::distribution::{AnswerKind, ROOM, capitalised};
@@ -144,7 +144,7 @@ pub(super) fn add_up(
 
 /// The key over all versions of a key of one version.
 fn key_of(thread: &Thread, question: &Question, key: u32) -> Option<u32> {
-    thread.kind.key(question.question_type.counted(), key)
+    thread.kind.key(question.question_type.count_method(), key)
 }
 
 /// Adds who answers what. An answer to an earlier type of a question counts as none.
@@ -186,7 +186,7 @@ fn merge(sums: &mut CrosstabCounts, counts: &CrosstabCounts, row: KeyMap<'_>, co
 /// The name of the numbers from one key to another: `45`, `45 to 60`, `45 to under 46`, `over -46
 /// to -45`. A counted range has its end nearer to zero, and not the other.
 fn number_range(first: u32, last: u32) -> String {
-    let (first, last) = (NumberBin::of_key(first), NumberBin::of_key(last));
+    let (first, last) = (NumberBin::from_key(first), NumberBin::from_key(last));
     let from =
         if first.far < first.near { format!("over {}", first.far) } else { first.near.to_string() };
     let to =
@@ -206,17 +206,14 @@ impl Groups {
         let named = |id: &str, label: &str| (id.to_owned(), label.to_owned());
         match kind {
             AnswerKind::Nps => {
-                let names = vec![
-                    named("detractors", "Detractors (0 to 6)"),
-                    named("passives", "Passives (7, 8)"),
-                    named("promoters", "Promoters (9, 10)"),
-                ];
-                let group = |mark| match mark {
-                    0..=6 => 0,
-                    7 | 8 => 1,
-                    _ => 2,
-                };
-                Self { names, of_key: (0..=10).map(|mark| (mark, group(mark))).collect() }
+                let names = NpsGroup::ALL.map(|group| match group {
+                    NpsGroup::Detractors => named("detractors", "Detractors (0 to 6)"),
+                    NpsGroup::Passives => named("passives", "Passives (7, 8)"),
+                    NpsGroup::Promoters => named("promoters", "Promoters (9, 10)"),
+                });
+                let groups = NpsGroup::ALL.into_iter().enumerate();
+                let keys = groups.flat_map(|(at, group)| group.points().map(move |key| (key, at)));
+                Self { names: names.into(), of_key: keys.collect() }
             }
             AnswerKind::Scale { max } => Self::in_order((1..=*max).map(|mark| {
                 let mark_text = mark.to_string();
@@ -245,7 +242,7 @@ impl Groups {
             AnswerKind::Numbers => {
                 let mut keys: Vec<(u32, u64)> = used.iter().map(|(k, n)| (*k, *n)).collect();
                 let (near, far) =
-                    (|key| NumberBin::of_key(key).near, |key| NumberBin::of_key(key).far);
+                    (|key| NumberBin::from_key(key).near, |key| NumberBin::from_key(key).far);
                 keys.sort_by(|(one, _), (other, _)| {
                     near(*one).total_cmp(&near(*other)).then(far(*one).total_cmp(&far(*other)))
                 });

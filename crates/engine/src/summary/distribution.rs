@@ -1,6 +1,7 @@
 //! Turns the counts of a question into its distribution.
 
-use sluice_flow::counts::{Counted, OTHERS, QuestionCounts, month_of};
+use sluice_flow::counts::{CountMethod, OTHERS, QuestionCounts, month_of};
+use sluice_flow::question::NpsGroup;
 use sluice_flow::question::choice::Choice;
 use sluice_flow::time::Day;
 
@@ -34,7 +35,7 @@ pub(super) struct KnownChoice {
 }
 
 impl Choices {
-    fn of(newest: &[Choice]) -> Self {
+    fn new(newest: &[Choice]) -> Self {
         let mut choices = Self::default();
         newest.iter().for_each(|choice| choices.add(choice, true));
         choices
@@ -69,52 +70,55 @@ impl Choices {
 
 impl AnswerKind {
     /// `None` for a question without answers, such as a statement.
-    pub(super) fn of(counted: Counted<'_>) -> Option<Self> {
+    pub(super) fn from_count_method(counted: CountMethod<'_>) -> Option<Self> {
         Some(match counted {
-            Counted::Never => return None,
-            Counted::Presence => Self::Text,
-            Counted::Nps => Self::Nps,
-            Counted::Scale { max } => Self::Scale { max },
-            Counted::Words(words) => Self::Words(words),
-            Counted::Options { options, several } => {
-                Self::Options { choices: Choices::of(options), several }
+            CountMethod::Never => return None,
+            CountMethod::Presence => Self::Text,
+            CountMethod::Nps => Self::Nps,
+            CountMethod::Scale { max } => Self::Scale { max },
+            CountMethod::Words(words) => Self::Words(words),
+            CountMethod::Options { options, several } => {
+                Self::Options { choices: Choices::new(options), several }
             }
-            Counted::Ranking(options) => Self::Ranking(Choices::of(options)),
-            Counted::Matrix { rows, columns } => {
-                Self::Matrix { rows: Choices::of(rows), columns: Choices::of(columns) }
+            CountMethod::Ranking(options) => Self::Ranking(Choices::new(options)),
+            CountMethod::Matrix { rows, columns } => {
+                Self::Matrix { rows: Choices::new(rows), columns: Choices::new(columns) }
             }
-            Counted::Number => Self::Numbers,
-            Counted::Date => Self::Dates,
+            CountMethod::Number => Self::Numbers,
+            CountMethod::Date => Self::Dates,
         })
     }
 
     /// Whether values on both scales mean the same.
-    pub(super) fn has_scale_of(&self, other: Counted<'_>) -> bool {
+    pub(super) fn has_scale_of(&self, other: CountMethod<'_>) -> bool {
         match (self, other) {
-            (Self::Scale { max }, Counted::Scale { max: theirs }) => *max == theirs,
+            (Self::Scale { max }, CountMethod::Scale { max: theirs }) => *max == theirs,
             _ => true,
         }
     }
 
     /// Maps a key of one version's counts to the key over all versions.
-    pub(super) fn key(&self, counted: Counted<'_>, key: u32) -> Option<u32> {
+    pub(super) fn key(&self, counted: CountMethod<'_>, key: u32) -> Option<u32> {
         // The values behind this key are unknown: they count as answers only.
         if key == OTHERS {
             return None;
         }
         match (self, counted) {
-            (Self::Options { choices, .. }, Counted::Options { options, .. }) => {
+            (Self::Options { choices, .. }, CountMethod::Options { options, .. }) => {
                 match key as usize == options.len() {
                     true => Some(choices.len()),
                     false => choices.index_in(options, key),
                 }
             }
-            (Self::Ranking(choices), Counted::Ranking(options)) => {
+            (Self::Ranking(choices), CountMethod::Ranking(options)) => {
                 let count = u32::try_from(options.len()).ok()?;
                 let index = choices.index_in(options, key.checked_div(count)?)?;
                 Some(index * ROOM + key % count)
             }
-            (Self::Matrix { rows, columns }, Counted::Matrix { rows: theirs, columns: across }) => {
+            (
+                Self::Matrix { rows, columns },
+                CountMethod::Matrix { rows: theirs, columns: across },
+            ) => {
                 let count = u32::try_from(across.len()).ok()?;
                 let row = rows.index_in(theirs, key.checked_div(count)?)?;
                 Some(row * ROOM + columns.index_in(across, key % count)?)
@@ -198,8 +202,14 @@ pub(super) fn capitalised(word: &str) -> String {
 
 /// The net promoter score: promoters less detractors, per 100 answers.
 fn nps_score(counts: &QuestionCounts) -> Option<f64> {
-    let sum = |keys: std::ops::Range<u32>| keys.map(|key| times(counts, key)).sum::<u64>();
-    ratio(100.0 * (sum(9..11) as f64 - sum(0..7) as f64), sum(0..11))
+    let [detractors, passives, promoters] = nps_groups(counts);
+    let answers = detractors + passives + promoters;
+    ratio(100.0 * (promoters as f64 - detractors as f64), answers)
+}
+
+/// The number of answers in each of [`NpsGroup::ALL`].
+fn nps_groups(counts: &QuestionCounts) -> [u64; 3] {
+    NpsGroup::ALL.map(|group| group.points().map(|point| times(counts, point)).sum())
 }
 
 fn nps(counts: &QuestionCounts) -> Distribution {
@@ -207,13 +217,8 @@ fn nps(counts: &QuestionCounts) -> Distribution {
     for (key, point) in (0..).zip(&mut points) {
         *point = times(counts, key);
     }
-    Distribution::Nps {
-        points,
-        promoters: points[9..].iter().sum(),
-        passives: points[7..9].iter().sum(),
-        detractors: points[..7].iter().sum(),
-        score: nps_score(counts),
-    }
+    let [detractors, passives, promoters] = nps_groups(counts);
+    Distribution::Nps { points, promoters, passives, detractors, score: nps_score(counts) }
 }
 
 fn mean_mark(counts: &QuestionCounts) -> Option<f64> {
@@ -232,4 +237,22 @@ fn ranking(choices: &Choices, counts: &QuestionCounts) -> Distribution {
         RankCount { id: it.id.clone(), label: it.label.clone(), places, mean_place }
     };
     Distribution::Ranking { options: (0..).zip(&choices.0).map(option).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_score_is_promoters_minus_detractors_in_percent() {
+        let score = |given: &[(u32, i64)]| {
+            let keys = given.iter().copied().collect();
+            nps_score(&QuestionCounts { keys, ..QuestionCounts::default() })
+        };
+        assert_eq!(score(&[]), None);
+        assert_eq!(score(&[(10, 3), (9, 2)]), Some(100.0));
+        assert_eq!(score(&[(0, 1), (6, 1)]), Some(-100.0));
+        assert_eq!(score(&[(7, 4), (8, 1)]), Some(0.0));
+        assert_eq!(score(&[(9, 5), (7, 3), (6, 2)]), Some(30.0));
+    }
 }

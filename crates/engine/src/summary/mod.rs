@@ -128,7 +128,7 @@ pub struct QuestionSummary {
     pub question_type: &'static str,
     /// The text in the newest version that asks it.
     pub prompt: String,
-    pub asked: Asked,
+    pub asked: AskedUntil,
     /// Earlier texts, newest first, each with the last version that had it.
     pub worded_before: Vec<(u32, String)>,
     pub answered: u64,
@@ -139,12 +139,13 @@ pub struct QuestionSummary {
     pub over_time: Vec<DayValues>,
 }
 
+/// The last version that asks a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    /// In the newest published version.
+pub enum AskedUntil {
+    /// The newest published version.
     Now,
-    /// No longer: the number of the last version that asked it.
-    UntilVersion(u32),
+    /// An earlier one, by its number: it is no longer asked.
+    Version(u32),
 }
 
 /// The distribution of the answers to a question.
@@ -324,14 +325,14 @@ fn version_count(version: &Version, of_version: &BTreeMap<FlowVersionId, i64>) -
 
 impl Step {
     /// The day that represents the step: the day itself, or the Monday of its week.
-    fn of(self, day: Day) -> Day {
+    fn start_of(self, day: Day) -> Day {
         match self {
             Self::Day => day,
             Self::Week => day.monday(),
         }
     }
 
-    fn days(self) -> i32 {
+    fn days(self) -> usize {
         match self {
             Self::Day => 1,
             Self::Week => 7,
@@ -349,15 +350,14 @@ fn gap_free(of_day: &BTreeMap<Day, i64>) -> (Step, Vec<DayCount>) {
     };
     let mut sums: BTreeMap<Day, i64> = BTreeMap::new();
     for (day, responses) in of_day {
-        *sums.entry(step.of(*day)).or_default() += responses;
+        *sums.entry(step.start_of(*day)).or_default() += responses;
     }
-    let mut days = Vec::new();
-    let mut day = step.of(*first);
-    while day <= *last {
-        days.push(DayCount { day, responses: count(sums.get(&day).copied().unwrap_or(0)) });
-        day = day.plus(step.days());
-    }
-    (step, days)
+    // By number: no day follows the last one of the year 9999.
+    let days = (step.start_of(*first).number()..=last.number()).step_by(step.days());
+    let of_day = days
+        .map(Day::from_number)
+        .map(|day| DayCount { day, responses: count(sums.get(&day).copied().unwrap_or(0)) });
+    (step, of_day.collect())
 }
 
 fn sparks(totals: &[DayTotal], today: Day, days: u32) -> Vec<Spark> {
@@ -389,7 +389,7 @@ const TAG_VALUES_MAX: usize = 100;
 struct TagSums(BTreeMap<String, (BTreeMap<String, i64>, i64)>);
 
 impl TagSums {
-    fn of<'c>(all: impl Iterator<Item = &'c DailyCounts>) -> Self {
+    fn from_daily<'c>(all: impl Iterator<Item = &'c DailyCounts>) -> Self {
         let mut sums = Self::default();
         all.for_each(|daily| sums.add(daily));
         sums

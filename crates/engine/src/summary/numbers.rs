@@ -14,7 +14,7 @@ const EDGE: f64 = 1e-9;
 pub(super) fn distribution(counts: &QuestionCounts) -> Distribution {
     let keys = counts.keys.iter().filter(|(_, times)| **times > 0);
     let mut fine: Vec<(NumberBin, u64)> =
-        keys.map(|(key, times)| (NumberBin::of_key(*key), count(*times))).collect();
+        keys.map(|(key, times)| (NumberBin::from_key(*key), count(*times))).collect();
     fine.sort_by(|(one, _), (other, _)| one.near.total_cmp(&other.near));
     Distribution::Numbers {
         mean: mean(counts),

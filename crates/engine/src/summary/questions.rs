@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_flow::counts::{self, Counted, Counts, QuestionCounts};
+use sluice_flow::counts::{self, CountMethod, Counts, QuestionCounts};
 use sluice_flow::id::FlowVersionId;
 use sluice_flow::question::Question;
 use sluice_flow::question::choice::Choice;
@@ -14,7 +14,7 @@ use sluice_flow::time::Day;
 
 use super::distribution::{AnswerKind, Choices};
 use super::versions::Version;
-use super::{Asked, QuestionSummary, Step, count};
+use super::{AskedUntil, QuestionSummary, Step, count};
 
 /// The counts of each version and day.
 type DayCounts<'c> = [(FlowVersionId, Day, &'c Counts)];
@@ -32,7 +32,7 @@ pub(super) fn summed(
         let questions = (0..).zip(version.questions());
         let questions = questions.filter_map(|(index, question)| {
             let thread = threads.iter().position(|thread| thread.is_about(question))?;
-            Some(VersionQuestion { index, thread, counted: question.question_type.counted() })
+            Some(VersionQuestion { index, thread, counted: question.question_type.count_method() })
         });
         let questions: Vec<_> = questions.collect();
         questions.iter().for_each(|it| threads[it.thread].is_chosen = true);
@@ -43,7 +43,7 @@ pub(super) fn summed(
             let thread = &mut threads[*thread];
             thread.of += counts.responses;
             if let Some(answers) = counts.questions.get(index) {
-                thread.add(*counted, step.of(*day), answers);
+                thread.add(*counted, step.start_of(*day), answers);
             }
         }
     }
@@ -69,8 +69,8 @@ pub(super) fn score(
         question_type: "number",
         prompt: "Score".to_owned(),
         asked: match age {
-            0 => Asked::Now,
-            _ => Asked::UntilVersion(versions[age].number),
+            0 => AskedUntil::Now,
+            _ => AskedUntil::Version(versions[age].number),
         },
         worded_before: Vec::new(),
         kind: AnswerKind::Numbers,
@@ -83,7 +83,7 @@ pub(super) fn score(
         let Some(place) = places.get(version) else { continue };
         thread.of += counts.responses;
         if let Some(scores) = counts.questions.get(place) {
-            thread.add(Counted::Number, step.of(*day), scores);
+            thread.add(CountMethod::Number, step.start_of(*day), scores);
         }
     }
     thread.is_chosen.then(|| thread.summary())
@@ -93,7 +93,7 @@ pub(super) fn score(
 struct VersionQuestion<'v> {
     index: u16,
     thread: usize,
-    counted: Counted<'v>,
+    counted: CountMethod<'v>,
 }
 
 /// One question over its versions.
@@ -101,7 +101,7 @@ pub(super) struct Thread {
     pub(super) id: String,
     pub(super) question_type: &'static str,
     pub(super) prompt: String,
-    asked: Asked,
+    asked: AskedUntil,
     worded_before: Vec<(u32, String)>,
     pub(super) kind: AnswerKind,
     /// Whether a version in the filter asks it.
@@ -116,7 +116,10 @@ pub(super) fn threads(versions: &[Version]) -> Vec<Thread> {
     let mut threads: Vec<Thread> = Vec::new();
     for (age, version) in versions.iter().enumerate() {
         for question in version.questions() {
-            let Some(kind) = AnswerKind::of(question.question_type.counted()) else { continue };
+            let Some(kind) = AnswerKind::from_count_method(question.question_type.count_method())
+            else {
+                continue;
+            };
             match threads.iter_mut().find(|thread| thread.is_about(question)) {
                 Some(thread) => thread.add_older(version.number, question),
                 None => threads.push(Thread {
@@ -124,8 +127,8 @@ pub(super) fn threads(versions: &[Version]) -> Vec<Thread> {
                     question_type: question.question_type.name(),
                     prompt: question.prompt.clone(),
                     asked: match age {
-                        0 => Asked::Now,
-                        _ => Asked::UntilVersion(version.number),
+                        0 => AskedUntil::Now,
+                        _ => AskedUntil::Version(version.number),
                     },
                     worded_before: Vec::new(),
                     kind,
@@ -144,7 +147,7 @@ impl Thread {
     pub(super) fn is_about(&self, question: &Question) -> bool {
         self.id == question.id
             && self.question_type == question.question_type.name()
-            && self.kind.has_scale_of(question.question_type.counted())
+            && self.kind.has_scale_of(question.question_type.count_method())
     }
 
     /// Adds the text and options of an older version.
@@ -153,14 +156,14 @@ impl Thread {
         if *prompt != self.prompt && !self.worded_before.iter().any(|(_, it)| it == prompt) {
             self.worded_before.push((number, prompt.clone()));
         }
-        match (&mut self.kind, question.question_type.counted()) {
-            (AnswerKind::Options { choices, .. }, Counted::Options { options, .. })
-            | (AnswerKind::Ranking(choices), Counted::Ranking(options)) => {
+        match (&mut self.kind, question.question_type.count_method()) {
+            (AnswerKind::Options { choices, .. }, CountMethod::Options { options, .. })
+            | (AnswerKind::Ranking(choices), CountMethod::Ranking(options)) => {
                 choices.add_older(options)
             }
             (
                 AnswerKind::Matrix { rows, columns },
-                Counted::Matrix { rows: theirs, columns: their_columns },
+                CountMethod::Matrix { rows: theirs, columns: their_columns },
             ) => {
                 rows.add_older(theirs);
                 columns.add_older(their_columns);
@@ -170,7 +173,7 @@ impl Thread {
     }
 
     /// Adds the counts of one version, which are numbered by the options of that version.
-    fn add(&mut self, counted: Counted<'_>, day: Day, answers: &QuestionCounts) {
+    fn add(&mut self, counted: CountMethod<'_>, day: Day, answers: &QuestionCounts) {
         let day = self.days.entry(day).or_default();
         for sums in [&mut self.whole, day] {
             sums.answered += answers.answered;

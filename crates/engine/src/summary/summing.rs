@@ -311,7 +311,7 @@ fn add_up_computed(versions: &[Version], computed: &Computed, filter: &SummaryFi
     let counts: Vec<_> = if is_by_tag { tagged.collect() } else { daily.collect() };
     let is_chosen = |id: &FlowVersionId| filter.versions.is_empty() || filter.versions.contains(id);
     let tags = aggregate.tags.iter().filter(|(version, _)| is_chosen(version));
-    let tags = TagSums::of(tags.map(|(_, counts)| counts)).counts();
+    let tags = TagSums::from_daily(tags.map(|(_, counts)| counts)).counts();
     let mut summary = add_up(versions, &counts, filter);
     if is_by_tag {
         summary.days.clear();

@@ -48,13 +48,13 @@ impl Flow {
         admission: Admission,
     ) -> &mut Self {
         let version = self.versions.iter().find(|it| it.number == number).unwrap();
-        let added = Contribution::of_stored(
+        let added = Contribution::from_stored(
             version.definition.as_deref(),
             &answers.to_string(),
             Some(&tags.to_string()),
             admission,
         );
-        let gathered = Gathered::of(added.as_bytes()).unwrap();
+        let gathered = Gathered::from_delta(added.as_bytes()).unwrap();
         self.daily.entry((day(on), id(number))).or_default().put(&gathered);
         self
     }
@@ -130,7 +130,7 @@ fn a_scale_has_a_mean_and_a_changed_scale_is_a_different_question() {
     }
     let questions = flow.summary(&SummaryFilter::default()).questions;
     let reported: Vec<_> = questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
-    assert_eq!(reported, [(Asked::Now, 3, 3), (Asked::UntilVersion(1), 2, 2)]);
+    assert_eq!(reported, [(AskedUntil::Now, 3, 3), (AskedUntil::Version(1), 2, 2)]);
     let Distribution::Scale { mean, max, points } = &questions[0].distribution else { panic!() };
     assert_eq!((*mean, *max, points.len(), points[9]), (Some(4.0), 10, 10, (10, 1)));
     let Distribution::Scale { mean, max, .. } = &questions[1].distribution else { panic!() };
@@ -313,10 +313,10 @@ fn a_question_is_tracked_over_changes_of_text_and_type_and_its_removal() {
     assert_eq!(
         reported,
         [
-            ("q", "number", Asked::Now, 1, 1),
-            ("new", "nps", Asked::Now, 0, 1),
-            ("q", "shortText", Asked::UntilVersion(3), 3, 3),
-            ("gone", "shortText", Asked::UntilVersion(2), 2, 2),
+            ("q", "number", AskedUntil::Now, 1, 1),
+            ("new", "nps", AskedUntil::Now, 0, 1),
+            ("q", "shortText", AskedUntil::Version(3), 3, 3),
+            ("gone", "shortText", AskedUntil::Version(2), 2, 2),
         ]
     );
     let text = &questions[2];
@@ -392,7 +392,7 @@ fn an_unreadable_version_is_summarised_without_its_questions() {
     assert_eq!(versions, [(2, 1), (1, 1)]);
     let reported: Vec<_> =
         summary.questions.iter().map(|it| (it.asked, it.answered, it.of)).collect();
-    assert_eq!(reported, [(Asked::UntilVersion(1), 1, 1)]);
+    assert_eq!(reported, [(AskedUntil::Version(1), 1, 1)]);
     let versions = vec![id(2)];
     let summary = flow.summary(&SummaryFilter { versions, ..SummaryFilter::default() });
     assert_eq!((summary.responses, summary.questions), (1, Vec::new()));
@@ -464,6 +464,15 @@ fn more_than_two_hundred_days_are_summarised_by_week() {
             (day("2026-07-20"), 2, Some(2.5)),
         ]
     );
+}
+
+#[test]
+fn days_end_with_the_last_one_of_the_year_9999() {
+    let of_day = BTreeMap::from([(day("9999-12-30"), 2), (day("9999-12-31"), 3)]);
+    let (step, days) = gap_free(&of_day);
+    let reported: Vec<_> = days.iter().map(|it| (it.day, it.responses)).collect();
+    assert_eq!(step, Step::Day);
+    assert_eq!(reported, [(day("9999-12-30"), 2), (day("9999-12-31"), 3)]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sluice_flow::identity::Claims;
 use sluice_flow::time::Timestamp;
 
-use super::outcome::{Checked, Invalid};
+use super::outcome::{Invalid, TokenOutcome};
 use super::token::Members;
 
 /// The allowed clock skew, in seconds.
@@ -31,8 +31,8 @@ pub(crate) struct Demands<'a> {
     pub(crate) now: Timestamp,
 }
 
-pub(crate) fn check(claims: &Members, demands: &Demands<'_>) -> Result<Claims, Checked> {
-    let invalid = |why| Err(Checked::Invalid(why));
+pub(crate) fn check(claims: &Members, demands: &Demands<'_>) -> Result<Claims, TokenOutcome> {
+    let invalid = |why| Err(TokenOutcome::Invalid(why));
     let Some(user_id) = subject(claims) else { return invalid(Invalid::SubjectWrong) };
     let Some(email) = email(claims) else { return invalid(Invalid::EmailWrong) };
     if !is_for(claims.get("aud"), demands.audience) {
@@ -64,7 +64,7 @@ pub(crate) fn check(claims: &Members, demands: &Demands<'_>) -> Result<Claims, C
         return invalid(Invalid::NotYetValid);
     }
     if now >= expires + leeway {
-        return Err(Checked::Expired);
+        return Err(TokenOutcome::Expired);
     }
     Ok(Claims { user_id, email })
 }

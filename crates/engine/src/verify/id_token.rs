@@ -12,7 +12,7 @@ use sluice_flow::time::Timestamp;
 
 use super::claims::{self, Demands};
 use super::jwks::{Found, KeySets, KeySource};
-use super::outcome::{Checked, Invalid};
+use super::outcome::{Invalid, TokenOutcome};
 use super::token::Token;
 use crate::boxed;
 
@@ -37,7 +37,7 @@ pub struct IdClaims {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotProven {
     /// It breaks a rule of identity tokens.
-    Token(Checked),
+    Token(TokenOutcome),
     /// It answers another request.
     NonceWrong,
     /// It was issued for another client.
@@ -84,7 +84,7 @@ impl IdTokens {
         nonce: &str,
         now: Timestamp,
     ) -> Result<IdClaims, NotProven> {
-        let invalid = |why| NotProven::Token(Checked::Invalid(why));
+        let invalid = |why| NotProven::Token(TokenOutcome::Invalid(why));
         let token = Token::parse_within(text, ID_TOKEN_BYTES_MAX).map_err(invalid)?;
         self.must_be_signed(&token, keys_url).await.map_err(NotProven::Token)?;
         let demands = Demands {
@@ -120,10 +120,10 @@ impl IdTokens {
         })
     }
 
-    async fn must_be_signed(&self, token: &Token<'_>, keys_url: &str) -> Result<(), Checked> {
+    async fn must_be_signed(&self, token: &Token<'_>, keys_url: &str) -> Result<(), TokenOutcome> {
         let keys = match self.sets.find(keys_url, token.kid.as_deref()).await {
-            Found::Unavailable => return Err(Checked::Unavailable),
-            Found::Unknown => return Err(Checked::Invalid(Invalid::KeyUnknown)),
+            Found::Unavailable => return Err(TokenOutcome::Unavailable),
+            Found::Unknown => return Err(TokenOutcome::Invalid(Invalid::KeyUnknown)),
             Found::Keys(keys) => keys,
         };
         let mut failed = Invalid::KeyUnknown;
@@ -133,6 +133,6 @@ impl IdTokens {
                 Err(why) => failed = why,
             }
         }
-        Err(Checked::Invalid(failed))
+        Err(TokenOutcome::Invalid(failed))
     }
 }

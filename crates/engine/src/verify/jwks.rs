@@ -194,7 +194,7 @@ fn keys_of(bytes: &[u8]) -> Result<Vec<Arc<SetKey>>, String> {
     let keys = set.get("keys").and_then(Value::as_array);
     let keys = keys.ok_or_else(|| "it is no JWK set: it has no array \"keys\"".to_owned())?;
     let usable = keys.iter().take(KEYS_MAX).filter_map(|jwk| {
-        let key = PublicKey::of_jwk(jwk).ok()?;
+        let key = PublicKey::from_jwk(jwk).ok()?;
         Some(Arc::new(SetKey { verifier: key.verifier()?, kid: key.kid }))
     });
     Ok(usable.collect())

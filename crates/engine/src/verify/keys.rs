@@ -38,7 +38,7 @@ pub(crate) enum Verifier {
 }
 
 impl Verifier {
-    pub(crate) fn of_secret(secret: &str) -> Self {
+    pub(crate) fn from_secret(secret: &str) -> Self {
         Self::Secret(Box::new(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())))
     }
 
@@ -107,7 +107,7 @@ impl PublicKey {
         Some(Verifier::Public(algorithm, key))
     }
 
-    pub(crate) fn of_pem(pem: &str) -> Result<Self, &'static str> {
+    pub(crate) fn from_pem(pem: &str) -> Result<Self, &'static str> {
         let pem = pem.trim();
         if pem.contains("PRIVATE KEY") {
             return Err("is a private key: keep it to yourself, and send the public one \
@@ -125,10 +125,10 @@ impl PublicKey {
         let body = body.ok_or("must be one public key in PEM: -----BEGIN PUBLIC KEY----- …")?;
         let text: String = body.split_ascii_whitespace().collect();
         let der = STANDARD.decode(text).map_err(|_| "is not readable: its base64 is broken")?;
-        Self::of_der(&der)
+        Self::from_der(&der)
     }
 
-    fn of_der(der: &[u8]) -> Result<Self, &'static str> {
+    fn from_der(der: &[u8]) -> Result<Self, &'static str> {
         match der::read(der).ok_or(UNREADABLE)? {
             Key::Rsa(key) => {
                 check_rsa(key)?;
@@ -146,7 +146,7 @@ impl PublicKey {
     }
 
     /// Parses a JWK. Refuses keys that are not for verifying signatures with a supported algorithm.
-    pub(crate) fn of_jwk(jwk: &Value) -> Result<Self, &'static str> {
+    pub(crate) fn from_jwk(jwk: &Value) -> Result<Self, &'static str> {
         if PRIVATE_MEMBERS.iter().any(|name| jwk.get(name).is_some()) {
             return Err("has a private or secret part: send the public key only");
         }
@@ -242,7 +242,7 @@ mod tests {
             let mut modulus = vec![0xa5; bytes];
             (modulus[0], modulus[bytes - 1]) = (first, last);
             let (n, e) = (URL_SAFE_NO_PAD.encode(modulus), URL_SAFE_NO_PAD.encode(exponent));
-            PublicKey::of_jwk(&json!({"kty": "RSA", "n": n, "e": e}))
+            PublicKey::from_jwk(&json!({"kty": "RSA", "n": n, "e": e}))
         };
         let usual = [1, 0, 1];
         for (bytes, first) in [(256, 0x80), (512, 0xff), (1024, 0xff)] {
@@ -263,7 +263,7 @@ mod tests {
         let coordinate = |byte: u8| URL_SAFE_NO_PAD.encode([byte; 32]);
         let (x, y) = (coordinate(1), coordinate(2));
         let jwk = json!({"kty": "EC", "crv": "P-256", "x": x, "y": y});
-        assert_eq!(PublicKey::of_jwk(&jwk), Err(UNREADABLE));
+        assert_eq!(PublicKey::from_jwk(&jwk), Err(UNREADABLE));
         let stored = PublicKey::new(Algorithm::Es256, &[4; 65]);
         assert!(stored.verifier().is_none());
     }

@@ -33,7 +33,7 @@ pub use claims::LIFETIME_MAX_SECONDS;
 pub use id_token::{IdClaims, IdTokens, NotProven};
 pub use jwks::KeySource;
 pub(crate) use keys::PublicKey;
-pub use outcome::{CheckCounts, Checked, Invalid};
+pub use outcome::{CheckCounts, Invalid, TokenOutcome};
 pub use sealed::{MasterKey, MasterKeySource, NotOpened};
 pub(crate) use sealed::{SecretPurpose, Vault};
 
@@ -154,7 +154,7 @@ impl Verifying {
                     .vault
                     .open(SecretPurpose::IdentityKey(row.app_id, &row.kid), &row.material)
                 {
-                    Ok(secret) => Some(Verifier::of_secret(&secret)),
+                    Ok(secret) => Some(Verifier::from_secret(&secret)),
                     Err(error) => {
                         let (app, kid) = (row.app_id, &row.kid);
                         tracing::error!(%app, kid, %error, "a signing secret cannot be opened");
@@ -182,8 +182,8 @@ impl Verifying {
         verification: &Verification,
         text: &str,
         now: Timestamp,
-    ) -> Result<Claims, Checked> {
-        let token = Token::parse(text).map_err(Checked::Invalid)?;
+    ) -> Result<Claims, TokenOutcome> {
+        let token = Token::parse(text).map_err(TokenOutcome::Invalid)?;
         let issuer = self.signer(verification, &token).await?;
         let demands = Demands {
             audience: &verification.audience,
@@ -199,26 +199,26 @@ impl Verifying {
         &self,
         verification: &Verification,
         token: &Token<'_>,
-    ) -> Result<Option<String>, Checked> {
+    ) -> Result<Option<String>, TokenOutcome> {
         let kid = token.kid.as_deref();
         let alone = verification.keys.len() == 1;
-        let mut failed = Checked::Invalid(Invalid::KeyUnknown);
+        let mut failed = TokenOutcome::Invalid(Invalid::KeyUnknown);
         for key in &verification.keys {
             let checked = match &key.material {
                 // A `kid` must match if present; it may be missing if there is only one key.
                 Material::Key(_) | Material::Closed if kid.map_or(!alone, |kid| kid != key.kid) => {
                     continue;
                 }
-                Material::Closed => Err(Checked::Unavailable),
-                Material::Key(verifier) => verifier.check(token).map_err(Checked::Invalid),
+                Material::Closed => Err(TokenOutcome::Unavailable),
+                Material::Key(verifier) => verifier.check(token).map_err(TokenOutcome::Invalid),
                 Material::Set { .. } if kid.is_none() && !alone => continue,
                 Material::Set { url } => match self.sets.find(url, kid).await {
-                    Found::Unavailable => Err(Checked::Unavailable),
+                    Found::Unavailable => Err(TokenOutcome::Unavailable),
                     Found::Unknown => continue,
                     Found::Keys(keys) => {
-                        let mut result = Err(Checked::Invalid(Invalid::KeyUnknown));
+                        let mut result = Err(TokenOutcome::Invalid(Invalid::KeyUnknown));
                         for key in keys {
-                            result = key.verifier.check(token).map_err(Checked::Invalid);
+                            result = key.verifier.check(token).map_err(TokenOutcome::Invalid);
                             if result.is_ok() {
                                 break;
                             }

@@ -30,7 +30,7 @@ pub enum Invalid {
 
 /// The outcome of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checked {
+pub enum TokenOutcome {
     Verified,
     Missing,
     Expired,
@@ -41,7 +41,7 @@ pub enum Checked {
     Invalid(Invalid),
 }
 
-impl Checked {
+impl TokenOutcome {
     pub const ALL: [Self; 17] = [
         Self::Verified,
         Self::Missing,
@@ -100,7 +100,7 @@ impl Checked {
 #[derive(Debug)]
 pub struct CheckCounts {
     pub since: Timestamp,
-    counts: [AtomicU64; Checked::ALL.len()],
+    counts: [AtomicU64; TokenOutcome::ALL.len()],
 }
 
 impl CheckCounts {
@@ -108,11 +108,11 @@ impl CheckCounts {
         Self { since, counts: Default::default() }
     }
 
-    pub(crate) fn count(&self, checked: Checked) {
+    pub(crate) fn count(&self, checked: TokenOutcome) {
         self.counts[checked.index()].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub fn of(&self, checked: Checked) -> u64 {
+    pub fn get(&self, checked: TokenOutcome) -> u64 {
         self.counts[checked.index()].load(Ordering::Relaxed)
     }
 }

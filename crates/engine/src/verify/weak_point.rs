@@ -88,11 +88,11 @@ pub(super) mod tests {
             let jwk = json!({
                 "kty": "OKP", "crv": "Ed25519", "x": URL_SAFE_NO_PAD.encode(point), "kid": "k",
             });
-            let why = PublicKey::of_jwk(&jwk).err().unwrap_or_default();
+            let why = PublicKey::from_jwk(&jwk).err().unwrap_or_default();
             assert!(why.contains("anyone can sign for"), "JWK {point:02x?}: {why:?}");
             let der = STANDARD.encode([&SPKI_PREFIX[..], &point].concat());
             let pem = format!("-----BEGIN PUBLIC KEY-----\n{der}\n-----END PUBLIC KEY-----\n");
-            let why = PublicKey::of_pem(&pem).err().unwrap_or_default();
+            let why = PublicKey::from_pem(&pem).err().unwrap_or_default();
             assert!(why.contains("anyone can sign for"), "PEM {point:02x?}: {why:?}");
         }
     }

@@ -12,12 +12,12 @@ pub(crate) mod outbox;
 mod overview;
 mod pacing;
 mod pages;
-mod places;
 mod removals;
 mod scout;
 mod secrets;
 mod sender;
 mod signing;
+mod slots;
 mod step;
 mod wakes;
 mod worker;
@@ -36,7 +36,7 @@ use crate::boxed;
 use crate::conflict::retry_on_conflict;
 use crate::core::Core;
 use crate::events::position_at;
-use crate::fault::{fault, faultless};
+use crate::fault::faultless;
 use crate::handle::AppHandle;
 use crate::people::Secret;
 
@@ -284,7 +284,7 @@ impl AppHandle {
         let core = self.permit.core(Scope::Admin)?;
         if keep_seconds > ROTATION_SECONDS_MAX {
             let message = format!("must be 0 to {ROTATION_SECONDS_MAX} seconds");
-            return Err(AdminError::Invalid(vec![fault("/keepPreviousSeconds", message)]));
+            return Err(AdminError::Invalid(vec![Fault::new("/keepPreviousSeconds", message)]));
         }
         let secret = signing::new_secret();
         let sealed = signing::seal(&core.verifying.vault, id, &secret)
@@ -355,7 +355,7 @@ impl AppHandle {
             for (at, flow) in row.flows.iter().enumerate() {
                 let found = core.store.find_flow(*flow).await?;
                 if found.is_none_or(|it| it.flow.app_id != row.app_id) {
-                    faults.push(fault(&format!("/flows/{at}"), "is not a flow of this app"));
+                    faults.push(Fault::new(format!("/flows/{at}"), "is not a flow of this app"));
                 }
             }
         }
@@ -413,32 +413,33 @@ fn row_faults(core: &Core, row: &EndpointRow, url: UrlCheck) -> Vec<Fault> {
     match &core.deliveries.sender {
         _ if url == UrlCheck::Known => {}
         _ if row.url.chars().count() > URL_CHARS_MAX => {
-            faults.push(fault("/url", format!("must have at most {URL_CHARS_MAX} characters")));
+            let message = format!("must have at most {URL_CHARS_MAX} characters");
+            faults.push(Fault::new("/url", message));
         }
         Some(sender) => {
-            faults.extend(sender.permits(&row.url).err().map(|why| fault("/url", why)));
+            faults.extend(sender.permits(&row.url).err().map(|why| Fault::new("/url", why)));
         }
-        None => faults.push(fault("/url", "this server sends no webhooks")),
+        None => faults.push(Fault::new("/url", "this server sends no webhooks")),
     }
     if row.description.chars().count() > DESCRIPTION_CHARS_MAX || row.description.contains('\0') {
         let message = format!("must have at most {DESCRIPTION_CHARS_MAX} characters");
-        faults.push(fault("/description", message));
+        faults.push(Fault::new("/description", message));
     }
     match format::find(&row.format) {
-        None => faults.push(fault("/format", "is not a format")),
+        None => faults.push(Fault::new("/format", "is not a format")),
         Some(format) if row.batch && !format.batches => {
             let message = format!("must be false with the format {}", format.label);
-            faults.push(fault("/batch", message));
+            faults.push(Fault::new("/batch", message));
         }
         Some(_) => {}
     }
     for (at, name) in row.types.iter().enumerate() {
         if !name.parse::<EventType>().is_ok_and(EventType::is_logged) {
-            faults.push(fault(&format!("/types/{at}"), "is not an event type"));
+            faults.push(Fault::new(format!("/types/{at}"), "is not an event type"));
         }
     }
     if row.flows.len() > FLOWS_MAX {
-        faults.push(fault("/flows", format!("must have at most {FLOWS_MAX} flows")));
+        faults.push(Fault::new("/flows", format!("must have at most {FLOWS_MAX} flows")));
     }
     faults
 }

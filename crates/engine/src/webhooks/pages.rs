@@ -75,6 +75,10 @@ impl SharedPage {
     pub(super) fn has_more(&self) -> bool {
         self.page.has_more
     }
+
+    pub(super) fn is_left(&self) -> bool {
+        self.page.is_left
+    }
 }
 
 type Slot = Arc<tokio::sync::Mutex<Weak<SharedPage>>>;
@@ -143,7 +147,7 @@ mod tests {
             Event { payload, position: id(*bits), flow_id: None }
         };
         let events = positions.iter().map(event).collect();
-        let page = EventPage { events, next: id(next), has_more };
+        let page = EventPage { events, next: id(next), has_more, is_left: false };
         SharedPage { after: id(after), read_at: Instant::now(), page }
     }
 

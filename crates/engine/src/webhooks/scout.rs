@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::filter_of;
 use super::pages::LogShape;
-use super::places::Places;
+use super::slots::EndpointSlots;
 use crate::admin::{AdminError, AdminResult};
 use crate::core::Core;
 use crate::events::{Event, PAGE_BYTES_MAX, not_ahead, read};
@@ -93,7 +93,7 @@ pub(super) struct Scouted {
 /// Reads the logs of these apps.
 pub(super) async fn scout(
     core: &Arc<Core>,
-    places: &Arc<Places>,
+    slots: &Arc<EndpointSlots>,
     positions: &Arc<Positions>,
     mut apps: Vec<AppId>,
 ) -> Scouted {
@@ -103,9 +103,9 @@ pub(super) async fn scout(
         while running.len() < APPS_AT_ONCE
             && let Some(app) = apps.pop()
         {
-            let (core, places) = (Arc::clone(core), Arc::clone(places));
+            let (core, slots) = (Arc::clone(core), Arc::clone(slots));
             let positions = Arc::clone(positions);
-            running.spawn(async move { (app, of_app(&core, &places, &positions, app).await) });
+            running.spawn(async move { (app, of_app(&core, &slots, &positions, app).await) });
         }
         match running.join_next().await {
             Some(Ok((app, found))) => scouted.note(app, found),
@@ -151,7 +151,7 @@ struct OfApp {
 
 async fn of_app(
     core: &Core,
-    places: &Places,
+    slots: &EndpointSlots,
     positions: &Positions,
     app: AppId,
 ) -> AdminResult<OfApp> {
@@ -159,7 +159,7 @@ async fn of_app(
     let now = core.now();
     let mut seeking: HashMap<LogShape, Vec<Seeking>> = HashMap::new();
     for row in core.store.list_endpoints(app).await? {
-        if places.is_running(row.endpoint_id) {
+        if slots.is_running(row.endpoint_id) {
             found.is_unfinished = true;
             continue;
         }
@@ -222,7 +222,7 @@ async fn seek(
         if !page.has_more {
             let behind = core.now().as_millis() - page.next.made_at().as_millis();
             let usual = core.store.log_delay_millis() + HELD_BACK_MILLIS;
-            found.is_held_back |= !endpoints.is_empty() && behind > usual;
+            found.is_held_back |= !page.is_left && !endpoints.is_empty() && behind > usual;
             return Ok(());
         }
     }

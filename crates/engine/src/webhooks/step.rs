@@ -1,13 +1,15 @@
 //! One step of work on an endpoint: reads what it has not received, sends it, and notes what became
 //! of it. A step is bounded in time, so that it ends within its lease, and in bytes.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_flow::event::EventType;
 use sluice_flow::event::batch::{BATCH_MAX, wait_until};
-use sluice_flow::event::delivery::{FAILURES_IN_A_ROW_MAX, Verdict, takes_new};
+use sluice_flow::event::delivery::{
+    DISABLED_AFTER_SECONDS, FAILURES_IN_A_ROW_MAX, Verdict, takes_new,
+};
 use sluice_flow::event::pace::cost;
 use sluice_flow::id::{DeliveryId, EventId};
 use sluice_flow::time::Timestamp;
@@ -19,10 +21,10 @@ use super::attempt::{Answered, Attempt, Attempted, Item, batches, send};
 use super::filter_of;
 use super::pacing::Pacing;
 use super::pages::{Pages, SharedPage};
-use super::places::{Place, SLOW_AFTER};
 use super::removals::Removals;
 use super::scout::Positions;
 use super::sender::WebhookSender;
+use super::slots::{EndpointSlot, SLOW_AFTER};
 use crate::admin::AdminResult;
 use crate::core::Core;
 use crate::events::{Event, find_payloads, not_ahead};
@@ -34,6 +36,8 @@ const AGAIN_MAX: usize = 25;
 const AGAIN_BATCHED_MAX: usize = 2 * BATCH_MAX;
 /// Requests to one endpoint at a time: after its first reply, and while it does not fail.
 const CONCURRENCY: usize = 8;
+/// How long a delivery of a newer release is left to servers of that release.
+const LEFT_TO_OTHERS_MILLIS: i64 = 60_000;
 /// After this time, a step starts no more requests.
 pub(super) const STEP_MAX: Duration = Duration::from_secs(10);
 
@@ -76,7 +80,7 @@ pub(super) async fn step(
     lines: &Lines,
     endpoint: &Arc<EndpointRow>,
     removals: &Removals,
-    place: &mut Place,
+    slot: &mut EndpointSlot,
 ) -> AdminResult<Stepped> {
     let core = &lines.core;
     let begun = Instant::now();
@@ -91,6 +95,7 @@ pub(super) async fn step(
     let (due, waiting) = core.store.due_deliveries(app, id, core.now(), most).await?;
     let is_full = due.len() >= most;
     let due = if batches(endpoint) { whole_batches(due, is_full) } else { due };
+    let (due, of_newer) = split_unknown(due);
     let items = again(core, endpoint, due, &mut stepped).await?;
     let mut attempts = grouped(endpoint, items);
     let mut end = None;
@@ -105,7 +110,7 @@ pub(super) async fn step(
     stepped.has_more |= is_full;
     let positions: Vec<EventId> =
         attempts.iter().flat_map(|it| it.0.iter().filter_map(|item| item.position)).collect();
-    let left = run(lines, endpoint, attempts, begun, &mut stepped, place).await?;
+    let left = run(lines, endpoint, attempts, begun, &mut stepped, slot).await?;
     drop(shared);
     match left.iter().find_map(Attempt::first_position) {
         None => stepped.cursor = end,
@@ -119,6 +124,8 @@ pub(super) async fn step(
         }
     }
     stepped.has_more |= !left.is_empty();
+    // Last: nothing of it was sent, so it says nothing about the receiver.
+    stepped.leave(of_newer, core.now());
     Ok(stepped)
 }
 
@@ -144,15 +151,17 @@ async fn new_events(
         return Ok((Vec::new(), Some(page)));
     }
     stepped.has_more = page.has_more();
-    stepped.read_up_to = (!page.has_more()).then(|| page.next().made_at());
+    stepped.read_up_to = (!page.has_more() && !page.is_left()).then(|| page.next().made_at());
     let first = |event: Event| Item::first(core, endpoint, event.payload, Some(event.position));
     Ok((events.into_iter().map(first).collect(), Some(page)))
 }
 
-/// Without the last batch, if there may be more of it than was read.
+/// Without the last batch, if there may be more of it than was read. Replays of the same events
+/// have the same batch: if these fill the page, they are sent as far as they were read.
 fn whole_batches(mut due: Vec<DeliveryRow>, is_full: bool) -> Vec<DeliveryRow> {
     let last = due.last().and_then(|row| row.batch_id.clone());
-    if is_full && last.is_some() {
+    let is_alone = due.iter().all(|row| row.batch_id == last);
+    if is_full && last.is_some() && !is_alone {
         due.retain(|row| row.batch_id != last);
     }
     due
@@ -197,8 +206,7 @@ async fn again(
     due: Vec<DeliveryRow>,
     stepped: &mut Stepped,
 ) -> AdminResult<Vec<Item>> {
-    let kind = |row: &DeliveryRow| row.kind.parse::<EventType>().ok();
-    let events: Vec<_> = due.iter().filter_map(|row| Some((row.event_id, kind(row)?))).collect();
+    let events: Vec<_> = due.iter().filter_map(|row| Some((row.event_id, kind_of(row)?))).collect();
     let payloads = find_payloads(core, endpoint.app_id, &events).await?;
     let mut items = Vec::new();
     for delivery in due {
@@ -212,7 +220,23 @@ async fn again(
     Ok(items)
 }
 
-/// Sends as many as the time, the load, the place and the endpoint allow; returns those that were
+/// Absent if a newer release wrote it.
+fn kind_of(row: &DeliveryRow) -> Option<EventType> {
+    row.kind.parse().ok()
+}
+
+/// Those that this release can send, and those that only a newer one can. A batch stays whole: its
+/// receiver takes another part of it for a repetition.
+fn split_unknown(due: Vec<DeliveryRow>) -> (Vec<DeliveryRow>, Vec<DeliveryRow>) {
+    let unknown = due.iter().filter(|row| kind_of(row).is_none());
+    let batches: HashSet<String> = unknown.filter_map(|row| row.batch_id.clone()).collect();
+    let is_known = |row: &DeliveryRow| {
+        kind_of(row).is_some() && !row.batch_id.as_ref().is_some_and(|id| batches.contains(id))
+    };
+    due.into_iter().partition(is_known)
+}
+
+/// Sends as many as the time, the load, the slot and the endpoint allow; returns those that were
 /// not started, in order.
 async fn run(
     lines: &Lines,
@@ -220,7 +244,7 @@ async fn run(
     attempts: Vec<Attempt>,
     begun: Instant,
     stepped: &mut Stepped,
-    place: &mut Place,
+    slot: &mut EndpointSlot,
 ) -> AdminResult<Vec<Attempt>> {
     let mut left = VecDeque::from(attempts);
     let mut running = JoinSet::new();
@@ -232,7 +256,7 @@ async fn run(
         let most = if stepped.failures == 0 && knows_pace { CONCURRENCY } else { 1 };
         let mut wait = None;
         while running.len() < most
-            && may_continue(lines, begun, stepped, place)
+            && may_continue(lines, begun, stepped, slot)
             && let Some(next) = left.front().filter(|next| may_start(next, stepped))
         {
             let at = *turn.get_or_insert_with(|| turn_of(lines, next));
@@ -253,7 +277,7 @@ async fn run(
         let Some(joined) = next_reply(lines, &mut running, wait, slow_at).await else {
             if slow_at.is_some_and(|at| at <= Instant::now()) {
                 is_prompt = false;
-                place.turn_slow();
+                slot.turn_slow();
             }
             continue;
         };
@@ -262,7 +286,7 @@ async fn run(
             Some(Ok(attempted)) => {
                 if attempted.latency > SLOW_AFTER && is_prompt {
                     is_prompt = false;
-                    place.turn_slow();
+                    slot.turn_slow();
                 }
                 stepped.note(attempted, lines.core.now());
             }
@@ -272,15 +296,15 @@ async fn run(
         }
     }
     if is_prompt && !stepped.deliveries.is_empty() {
-        place.was_prompt();
+        slot.was_prompt();
     }
     Ok(left.into())
 }
 
 /// Whether a step may start another request.
-fn may_continue(lines: &Lines, begun: Instant, stepped: &Stepped, place: &Place) -> bool {
+fn may_continue(lines: &Lines, begun: Instant, stepped: &Stepped, slot: &EndpointSlot) -> bool {
     let has_time = begun.elapsed() < STEP_MAX && !lines.stop.is_ending();
-    has_time && !stepped.is_gone && place.may_start()
+    has_time && !stepped.is_gone && slot.may_start()
 }
 
 fn turn_of(lines: &Lines, next: &Attempt) -> Instant {
@@ -321,6 +345,19 @@ fn may_start(next: &Attempt, stepped: &Stepped) -> bool {
 }
 
 impl Stepped {
+    /// Deliveries of events that this release does not know wait, so that a server of the newer
+    /// release may send them; not longer than an endpoint may fail.
+    fn leave(&mut self, of_newer: Vec<DeliveryRow>, now: Timestamp) {
+        let next_at = Some(Timestamp::from_millis(now.as_millis() + LEFT_TO_OTHERS_MILLIS));
+        let oldest = now.plus_seconds(-DISABLED_AFTER_SECONDS);
+        for row in of_newer {
+            match row.event_id.made_at() >= oldest {
+                true => self.deliveries.push(DeliveryRow { next_at, ..row }),
+                false => self.dropped.push(row.delivery_id),
+            }
+        }
+    }
+
     fn note(&mut self, attempted: Attempted, now: Timestamp) {
         match attempted.verdict {
             Some(Verdict::Delivered) => {
@@ -341,93 +378,4 @@ impl Stepped {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::value::RawValue;
-    use sluice_flow::event::payload::Payload;
-    use sluice_flow::id::{AppId, EndpointId};
-    use sluice_store::DeliveryState;
-    use uuid::Uuid;
-
-    use super::*;
-
-    fn endpoint(batch: bool) -> EndpointRow {
-        let time = Timestamp::from_millis(0);
-        EndpointRow {
-            app_id: AppId::from_uuid(Uuid::nil()),
-            endpoint_id: EndpointId::from_uuid(Uuid::nil()),
-            url: String::new(),
-            description: String::new(),
-            format: "standard".to_owned(),
-            batch,
-            types: Vec::new(),
-            flows: Vec::new(),
-            secret: String::new(),
-            previous_secret: None,
-            previous_until: None,
-            created_at: time,
-            cursor: EventId::from_uuid(Uuid::nil()),
-            failing_since: None,
-            failures: 0,
-            disabled_at: None,
-            disabled_reason: None,
-            due_at: time,
-            removals: 0,
-        }
-    }
-
-    fn row(number: usize, batch: Option<&str>) -> DeliveryRow {
-        let row = endpoint(true);
-        let id = Uuid::from_u128(number as u128);
-        DeliveryRow {
-            app_id: row.app_id,
-            endpoint_id: row.endpoint_id,
-            delivery_id: DeliveryId::from_uuid(id),
-            event_id: EventId::from_uuid(id),
-            kind: "flow.closed".to_owned(),
-            state: DeliveryState::Waiting,
-            attempts: 1,
-            next_at: None,
-            attempted_at: row.due_at,
-            status: None,
-            latency_millis: 0,
-            reply: None,
-            error: None,
-            batch_id: batch.map(str::to_owned),
-        }
-    }
-
-    fn item(number: usize, batch: Option<&str>) -> Item {
-        let data = RawValue::from_string("{}".to_owned()).unwrap();
-        let delivery = row(number, batch);
-        let payload = Payload::new(delivery.event_id, EventType::FlowClosed, data);
-        Item { payload, delivery, position: None }
-    }
-
-    #[test]
-    fn a_batch_has_at_most_100_events_and_stays_together() {
-        let new = |count: usize| (0..count).map(|number| item(number, None));
-        let again = |count: usize, batch: &'static str| {
-            (0..count).map(move |number| item(number, Some(batch)))
-        };
-        let many = [
-            (endpoint(true), new(250).collect::<Vec<_>>(), vec![100, 100, 50]),
-            (endpoint(false), new(3).collect(), vec![1, 1, 1]),
-            (endpoint(true), again(2, "a").chain(again(70, "b")).collect(), vec![2, 70]),
-            (endpoint(true), again(2, "a").chain(new(3)).collect(), vec![2, 3]),
-            (endpoint(false), again(2, "a").collect(), vec![1, 1]),
-        ];
-        for (endpoint, items, expected) in many {
-            let sizes: Vec<usize> =
-                grouped(&endpoint, items).iter().map(|attempt| attempt.0.len()).collect();
-            assert_eq!(sizes, expected);
-        }
-    }
-
-    #[test]
-    fn a_batch_that_was_not_read_whole_waits() {
-        let rows = || vec![row(1, None), row(2, Some("a")), row(3, Some("b")), row(4, Some("b"))];
-        let count = |is_full: bool| whole_batches(rows(), is_full).len();
-        assert_eq!((count(true), count(false)), (2, 4));
-        assert_eq!(whole_batches(vec![row(1, Some("a")), row(2, None)], true).len(), 2);
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! The background work that delivers events.
 //!
 //! Every node looks for endpoints that are due, takes their leases, and works on each in a separate
-//! task, within the [`places`](super::places) that it has. An endpoint is due when its app has
+//! task, within the [`slots`](super::slots) that it has. An endpoint is due when its app has
 //! something new for it ([`super::wakes`], [`super::scout`]), when a failed delivery is sent again,
 //! and now and then, in case another process wrote something. A lease that is not renewed ends, and
 //! another node continues; the worker that lost it writes nothing more.
@@ -16,7 +16,7 @@ use sluice_flow::event::delivery::is_given_up;
 use sluice_flow::id::{AppId, EventId};
 use sluice_flow::time::Timestamp;
 use sluice_store::{
-    At, Claim, DeliveryRow, EndpointRow, EndpointWrite, Lane, Progress, Saved, StoreError,
+    At, Claim, DeliveryRow, EndpointLane, EndpointRow, EndpointWrite, Progress, Saved, StoreError,
     WorkerId, Write,
 };
 use tokio::sync::Notify;
@@ -24,9 +24,9 @@ use tokio::task::JoinSet;
 
 use super::attempt::{ATTEMPT_MAX, Answered};
 use super::pacing::Pacing;
-use super::places::{Place, Places};
 use super::removals::Removals;
 use super::scout::{HELD_BACK_MILLIS, scout};
+use super::slots::{EndpointSlot, EndpointSlots};
 use super::step::{Lines, STEP_MAX, Stepped, step};
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
@@ -43,7 +43,7 @@ const TICK: Duration = Duration::from_millis(250);
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(15);
 /// How long an endpoint is left alone if nothing is new. Its position is saved as often.
 const IDLE_SECONDS: i64 = 30;
-/// When an endpoint is looked at again whose log is held back.
+/// When an endpoint is checked again whose log is held back.
 const HELD_BACK_SECONDS: i64 = 1;
 /// The pause before a log that could not be read is tried again.
 const UNREADABLE_SECONDS: i64 = 5;
@@ -64,7 +64,7 @@ pub(crate) struct DeliveryWorker {
     lines: Option<Lines>,
     core: Arc<Core>,
     worker: WorkerId,
-    places: Arc<Places>,
+    slots: Arc<EndpointSlots>,
     /// Apps with something new, and when that can be read. An endpoint that is woken before would
     /// find nothing, and be left alone.
     woken: Mutex<Vec<(Timestamp, Vec<AppId>)>>,
@@ -72,7 +72,7 @@ pub(crate) struct DeliveryWorker {
     tasks: Mutex<JoinSet<()>>,
     /// Held while endpoints are taken.
     looking: tokio::sync::Mutex<()>,
-    /// A place is free, or there is more to send.
+    /// A slot is free, or there is more to send.
     more: Arc<Notify>,
 }
 
@@ -90,7 +90,7 @@ impl DeliveryWorker {
             lines,
             core: Arc::clone(core),
             worker: random_bits().to_be_bytes(),
-            places: Arc::default(),
+            slots: Arc::default(),
             woken: Mutex::default(),
             tasks: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
@@ -122,7 +122,7 @@ impl DeliveryWorker {
     pub(crate) async fn deliver_due(&self) -> Result<(), StoreError> {
         let Some(lines) = &self.lines else { return Ok(()) };
         self.look(lines).await?;
-        self.places.all_free().await;
+        self.slots.all_free().await;
         Ok(())
     }
 
@@ -138,9 +138,9 @@ impl DeliveryWorker {
     pub(crate) async fn close(&self) {
         let left = self.core.stop.time_left();
         let is_lost = *self.core.lost.borrow();
-        if is_lost || tokio::time::timeout(left, self.places.all_free()).await.is_err() {
+        if is_lost || tokio::time::timeout(left, self.slots.all_free()).await.is_err() {
             self.core.stop.advance(Phase::Cut);
-            let _ = tokio::time::timeout(NOTED_MAX, self.places.all_free()).await;
+            let _ = tokio::time::timeout(NOTED_MAX, self.slots.all_free()).await;
         }
         let mut tasks =
             std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -164,8 +164,8 @@ impl DeliveryWorker {
         let new = core.deliveries.wakes.take(apps.iter());
         // What is due is sent, even if the log of an app cannot be read.
         let woken = self.wake(lines, new).await;
-        self.start(lines, Lane::Prompt).await?;
-        self.start(lines, Lane::Slow).await?;
+        self.start(lines, EndpointLane::Prompt).await?;
+        self.start(lines, EndpointLane::Slow).await?;
         woken
     }
 
@@ -177,7 +177,7 @@ impl DeliveryWorker {
         if readable.is_empty() {
             return Ok(());
         }
-        let scouted = scout(core, &self.places, &lines.positions, readable).await;
+        let scouted = scout(core, &self.slots, &lines.positions, readable).await;
         self.wake_again(scouted.unfinished, now);
         self.wake_again(scouted.held_back, now.plus_seconds(HELD_BACK_SECONDS));
         self.wake_again(scouted.failed, now.plus_seconds(UNREADABLE_SECONDS));
@@ -195,16 +195,16 @@ impl DeliveryWorker {
         scouted.error.map_or(Ok(()), Err)
     }
 
-    /// Takes the endpoints of a lane that are due, as many as there are places.
-    async fn start(&self, lines: &Lines, lane: Lane) -> Result<(), StoreError> {
+    /// Takes the endpoints of a lane that are due, as many as there are slots.
+    async fn start(&self, lines: &Lines, lane: EndpointLane) -> Result<(), StoreError> {
         let core = &self.core;
-        let free = self.places.free(lane);
+        let free = self.slots.free(lane);
         if free.is_empty() {
             return Ok(());
         }
         let now = core.now();
         let until = now.plus_seconds(LEASE_SECONDS);
-        let (worker, slow) = (self.worker, self.places.known_slow());
+        let (worker, slow) = (self.worker, self.slots.known_slow());
         let claim = Claim { worker, now, until, limit: free.len(), lane, slow };
         let taken = core.watched(core.store.claim_endpoints(claim).await)?;
         if taken.len() >= free.len() {
@@ -214,13 +214,13 @@ impl DeliveryWorker {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
         for (endpoint, free) in taken.into_iter().zip(free) {
-            let place = Place::new(&self.places, free, endpoint.endpoint_id);
+            let slot = EndpointSlot::new(&self.slots, free, endpoint.endpoint_id);
             let (lines, more) = (lines.clone(), Arc::clone(&self.more));
-            let places = Arc::clone(&self.places);
+            let slots = Arc::clone(&self.slots);
             let removals = Removals::new(endpoint.removals);
-            let task = EndpointTask { lines, places, worker, until, removals };
+            let task = EndpointTask { lines, slots, worker, until, removals };
             tasks.spawn(async move {
-                if task.run(endpoint, place).await {
+                if task.run(endpoint, slot).await {
                     more.notify_one();
                 }
             });
@@ -252,7 +252,7 @@ impl DeliveryWorker {
 /// The work on one endpoint while its lease lasts.
 struct EndpointTask {
     lines: Lines,
-    places: Arc<Places>,
+    slots: Arc<EndpointSlots>,
     worker: WorkerId,
     /// When the lease ends.
     until: Timestamp,
@@ -260,16 +260,16 @@ struct EndpointTask {
 }
 
 impl EndpointTask {
-    /// Works until there is nothing to do, or others wait for the place. Returns whether there is
+    /// Works until there is nothing to do, or others wait for the slot. Returns whether there is
     /// something to do for this or another endpoint.
-    async fn run(mut self, endpoint: EndpointRow, mut place: Place) -> bool {
+    async fn run(mut self, endpoint: EndpointRow, mut slot: EndpointSlot) -> bool {
         let id = endpoint.endpoint_id;
         let mut endpoint = Arc::new(endpoint);
         loop {
-            match self.step(&endpoint, &mut place).await {
+            match self.step(&endpoint, &mut slot).await {
                 Ok(Next::Continue(next)) => endpoint = Arc::new(*next),
                 Ok(Next::Released) => return true,
-                Ok(Next::Done) => return !self.places.has_free(place.lane),
+                Ok(Next::Done) => return !self.slots.has_free(slot.lane),
                 Err(error) => {
                     // The lease ends by itself; then a node tries again.
                     let source = std::error::Error::source(&error).map(ToString::to_string);
@@ -280,16 +280,20 @@ impl EndpointTask {
         }
     }
 
-    async fn step(&mut self, endpoint: &Arc<EndpointRow>, place: &mut Place) -> AdminResult<Next> {
+    async fn step(
+        &mut self,
+        endpoint: &Arc<EndpointRow>,
+        slot: &mut EndpointSlot,
+    ) -> AdminResult<Next> {
         let core = &self.lines.core;
-        let stepped = step(&self.lines, endpoint, &self.removals, place).await?;
+        let stepped = step(&self.lines, endpoint, &self.removals, slot).await?;
         let now = core.now();
         let is_over =
             stepped.is_gone || stepped.failing_since.is_some_and(|since| is_given_up(since, now));
         let has_more = stepped.has_more && !is_over;
         let continues = has_more
-            && place.may_start()
-            && self.places.has_free(place.lane)
+            && slot.may_start()
+            && self.slots.has_free(slot.lane)
             && !self.lines.stop.is_ending();
         let lease_until = continues.then(|| now.plus_seconds(LEASE_SECONDS));
         let reason = if stepped.is_gone { "gone" } else { "failing" };
@@ -382,7 +386,7 @@ async fn forget_erased(
     Ok(())
 }
 
-/// When an endpoint without anything to do now is looked at again.
+/// When an endpoint without anything to do now is checked again.
 fn due_again(core: &Core, stepped: &Stepped, now: Timestamp) -> Timestamp {
     let usual = core.store.log_delay_millis() + HELD_BACK_MILLIS;
     let is_held = |read: Timestamp| now.as_millis() - read.as_millis() > usual;

@@ -9,6 +9,7 @@ use support::UseCases as _;
 use serde_json::json;
 use sluice_engine::{FlowPatch, SubmitError};
 use sluice_flow::time::Window;
+use sluice_store::Lanes;
 use support::{Mood, World, accepted, code, submission};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,6 +30,31 @@ async fn submissions_that_queue_while_one_write_runs_share_the_next() {
     let writes = world.faults.commits.load(Ordering::SeqCst) - before;
     assert!(writes <= 4, "200 submissions took {writes} writes");
     assert_eq!(world.stored(flow).await.len(), 201);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_hangs_does_not_delay_a_single_submission_of_its_lane() {
+    let world = World::with_lanes(Lanes { count: 4, by_app: false }).await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let version = world.publish(flow).await.flow_version_id;
+    let view = world.view(&app).await;
+    let body = submission(version);
+    accepted(world.submit(&view, &body).await);
+    let before = world.faults.commits.load(Ordering::SeqCst);
+    world.faults.set(Mood::Slow(Duration::from_secs(3_600)));
+    let next = async {
+        while world.faults.commits.load(Ordering::SeqCst) == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // Nothing else arrives or ends after it has queued.
+        world.faults.set(Mood::Well);
+        accepted(world.submit(&view, &body).await);
+    };
+    tokio::select! {
+        () = next => {}
+        _ = world.submit(&view, &body) => panic!("the write did not hang"),
+    }
 }
 
 #[tokio::test]
@@ -62,7 +88,7 @@ async fn a_full_queue_refuses_submissions_and_stores_none_of_them() {
     accepted(world.submit(&view, &submission(version)).await);
     world.faults.set(Mood::Held);
     let body = submission(version);
-    let crowd = sluice_engine::commit::QUEUE_MAX + 1_000;
+    let crowd = sluice_engine::commit_queue::QUEUE_MAX + 1_000;
     let many = futures_util::future::join_all((0..crowd).map(|_| world.submit(&view, &body)));
     // Runs after all have been queued or refused.
     let release = async { world.faults.set(Mood::Well) };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluice_engine::clock::Clock as _;
-use sluice_engine::outbound::{self, Waiting};
+use sluice_engine::outbound::{self, ResumeChoice};
 use sluice_engine::rows::Scope;
 use sluice_engine::{AdminError, AdminResult, AppDetail, AppPatch, Condition, RequestScope, Store};
 use sluice_flow::id::{AppId, MailId};
@@ -146,9 +146,9 @@ async fn a_copy_in_another_state_drops_nothing_and_the_request_ends() {
     let instance = copy.engine.instance(&copy.actor).unwrap();
     let scope = RequestScope::current_or_new();
     scope.require(Box::new(Never));
-    Arc::clone(&scope).run(instance.resume_outbound(Waiting::Drop)).await.unwrap_err();
+    Arc::clone(&scope).run(instance.resume_outbound(ResumeChoice::Drop)).await.unwrap_err();
     assert!(scope.has_refused());
     assert!(store.outbound_held_at().await.unwrap().is_some());
-    let waiting = instance.resume_outbound(Waiting::Drop).await.unwrap();
+    let waiting = instance.resume_outbound(ResumeChoice::Drop).await.unwrap();
     assert_eq!(waiting.0, 1, "the e-mail was still there");
 }

@@ -311,6 +311,40 @@ async fn chosen_columns_are_written_in_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_never_has_the_name_of_a_fixed_column() {
+    let world = World::new().await;
+    let app = world.app().await;
+    let flow = world.flow(&app).await.flow.flow_id;
+    let view = world.view(&app).await;
+    let draft = json!({"title": "Feedback", "questions": [
+        {"id": "score", "type": "shortText", "prompt": "Score"},
+    ]});
+    world.engine.put_draft(&world.actor, flow, draft).await.unwrap();
+    let mut body = submission(world.publish(flow).await.flow_version_id);
+    body["answers"] = json!({"score": "7 of 9"});
+    accepted(world.submit(&view, &body).await);
+    let export = async |values: ValuesAs, columns: Option<&str>| {
+        let columns = columns.map(|columns| vec![columns.to_owned()]);
+        let exported_as = ExportAs { format: csv(), values, columns, after: None };
+        let all = ResponseFilter::default();
+        let export = world.engine.export(&world.actor, flow, exported_as, &all).await;
+        let (mut export, mut bytes) = (export.unwrap(), Vec::new());
+        while let Some(chunk) = export.chunks.recv().await {
+            bytes.extend_from_slice(&chunk.unwrap());
+        }
+        String::from_utf8(bytes).unwrap()
+    };
+    for (values, name) in [(ValuesAs::Ids, "answer.score"), (ValuesAs::Labels, "Score [score]")] {
+        let all = export(values, None).await;
+        assert!(all.lines().next().unwrap().contains(&format!(",{name},")), "{all}");
+        assert!(!all.contains(",score,"), "a flow without scores has no column for them: {all}");
+        let chosen = export(values, Some("answer.score")).await;
+        let lines: Vec<&str> = chosen.lines().collect();
+        assert_eq!(lines, [name, "7 of 9"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_score_has_a_column_if_a_version_has_scores() {
     let world = World::new().await;
     let app = world.app().await;

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use sluice_engine::clock::SystemClock;
-use sluice_engine::integrity::{self, Checked};
+use sluice_engine::integrity::{self, IntegrityReport};
 use sluice_engine::moving::{self, MoveError};
-use sluice_engine::recount::{self, Which};
+use sluice_engine::recount::{self, RecountScope};
 use sluice_engine::{Engine, NotReady, Options, StoreError};
 use sluice_flow::closing::ALL;
 use sluice_flow::id::{AssetId, FlowId, FlowVersionId, RespondentId};
@@ -20,7 +20,7 @@ fn open(path: &Path) -> Arc<dyn Store> {
 }
 
 /// Checks a store with these records, counted by a server.
-async fn check(records: Vec<Record>) -> (Checked, Vec<String>) {
+async fn check(records: Vec<Record>) -> (IntegrityReport, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder.path().join("sluice.db"));
     store.import_records(records).await.unwrap();
@@ -43,8 +43,8 @@ async fn a_store_as_a_server_leaves_it_is_sound() {
     let count = records.len() as u64;
     let (checked, found) = check(records).await;
     assert_eq!(found, Vec::<String>::new());
-    let sound = Checked { records: count, responses: 500, ..Checked::default() };
-    assert_eq!(checked, Checked { has_checked_pages: true, ..sound });
+    let sound = IntegrityReport { records: count, responses: 500, ..IntegrityReport::default() };
+    assert_eq!(checked, IntegrityReport { has_checked_pages: true, ..sound });
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn a_counter_of_a_limit_must_not_be_too_low() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder.path().join("sluice.db"));
     store.import_records(records.clone()).await.unwrap();
-    recount::recount(&*store, Which::All, |_| {}).await.unwrap();
+    recount::recount(&*store, RecountScope::All, |_| {}).await.unwrap();
     integrity::check(&*store, |it| panic!("{it:?}"), |_| {}).await.unwrap();
     for flow in [gone, flows[0]] {
         let app = store.find_flow(flow).await.unwrap().unwrap().flow.app_id;

@@ -16,8 +16,8 @@ use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    Answers, ErasureMark, IdentityKeyKind, IdentityVerification, ImageType, MailEnd, MailKind,
-    Record, RecordCursor, Role, Scope, Store, Subject,
+    ErasedAnswers, ErasureMark, IdentityKeyKind, IdentityVerification, ImageType, MailEnd,
+    MailKind, Record, RecordCursor, Role, Scope, Store, Subject,
 };
 
 /// More than two pages.
@@ -285,7 +285,7 @@ fn version() -> FlowVersionId {
 }
 
 fn mark() -> ErasureMark {
-    ErasureMark { answers: Answers::Keep, identities: Vec::new() }
+    ErasureMark { answers: ErasedAnswers::Keep, identities: Vec::new() }
 }
 
 fn whose() -> RespondentId {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use support::UseCases as _;
 
 use serde_json::{Value, json};
-use sluice_engine::rows::{Answers, Page, Respondent};
+use sluice_engine::rows::{ErasedAnswers, Page, Respondent};
 use sluice_engine::{AdminError, AppDetail, AppPatch, Duplicates, Missing, NewInvitation};
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
 use sluice_flow::invitation::{Invitee, day_of};
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use support::{Mood, World, accepted, submission};
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -87,7 +87,7 @@ async fn only_admitted_responses_are_linked() {
 
 #[tokio::test]
 async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
-    for answers in [Answers::Keep, Answers::Delete] {
+    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
         let (world, app, flow, version) = open().await;
         let view = world.view(&app).await;
         let body = admitted(version, user("u-1"));
@@ -96,7 +96,7 @@ async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
         let erased = world.engine.erase_respondent(&world.actor, id, answers).await.unwrap();
         assert_eq!((erased.respondent_id, erased.responses), (Some(id), 1));
         let kept = world.stored(flow).await;
-        assert_eq!(kept.len(), usize::from(answers == Answers::Keep));
+        assert_eq!(kept.len(), usize::from(answers == ErasedAnswers::Keep));
         assert!(kept.iter().all(|row| row.identities.is_none() && row.respondent_id.is_none()));
         assert!(kept.iter().all(|row| row.digest == row.digest_of_content()));
         let again = accepted(world.submit_with_key(&view, &body, "k").await);
@@ -234,7 +234,8 @@ async fn an_export_has_the_invitations_and_their_responses() {
     assert_eq!(export.responses[1].response_id, given);
     assert_eq!(export.invitations.len(), 1);
     assert_eq!(export.invitations[0].row.response_id, Some(given));
-    let erased = world.engine.erase_respondent(&world.actor, known, Answers::Delete).await.unwrap();
+    let erased =
+        world.engine.erase_respondent(&world.actor, known, ErasedAnswers::Delete).await.unwrap();
     assert_eq!((erased.responses, erased.invitations), (2, 1));
     assert_eq!(world.stored(flow).await, []);
 }
@@ -242,7 +243,7 @@ async fn an_export_has_the_invitations_and_their_responses() {
 #[tokio::test]
 async fn an_export_makes_as_many_reads_however_many_invitations_there_are() {
     let (world, app, flow, version) = open().await;
-    let ann = Known::new(IdentityType::UserId, "u-1");
+    let ann = ProfileIdentity::new(IdentityType::UserId, "u-1");
     let mut reads = Vec::new();
     for (given, more) in [(1, 1), (8, 7)] {
         for _ in 0..more {
@@ -264,12 +265,13 @@ async fn an_invitee_without_a_profile_can_be_exported_and_erased() {
     let id = app.row.app_id;
     let invitee = Invitee { user_id: None, email: Some("Ann@mail.example".to_owned()) };
     let given = invited(&world, &app, flow, version, invitee).await;
-    let ann = Known::new(IdentityType::Email, "ANN@mail.example");
+    let ann = ProfileIdentity::new(IdentityType::Email, "ANN@mail.example");
     let export = world.engine.export_known(&world.actor, id, &ann).await.unwrap();
     assert_eq!(export.respondent, None);
     assert_eq!((export.invitations.len(), export.responses[0].response_id), (1, given));
-    let erase =
-        async || world.engine.erase_known(&world.actor, id, ann.clone(), Answers::Delete).await;
+    let erase = async || {
+        world.engine.erase_known(&world.actor, id, ann.clone(), ErasedAnswers::Delete).await
+    };
     let erased = erase().await.unwrap();
     assert_eq!((erased.respondent_id, erased.responses, erased.invitations), (None, 1, 1));
     assert_eq!(world.stored(flow).await, []);
@@ -295,7 +297,7 @@ async fn an_interrupted_erasure_finishes_in_the_background_and_links_no_new_resp
     let id = known(&world, &app).await[0].row.respondent_id;
     let engine = &world.engine;
     let erased = engine
-        .erase_respondent_within(&world.actor, id, Answers::Delete, Duration::ZERO)
+        .erase_respondent_within(&world.actor, id, ErasedAnswers::Delete, Duration::ZERO)
         .await
         .unwrap();
     assert!(erased.responses < 120, "one part does not take everything: {erased:?}");
@@ -307,7 +309,7 @@ async fn an_interrupted_erasure_finishes_in_the_background_and_links_no_new_resp
     assert_eq!(left.len(), 1);
     assert_ne!(left[0].row.respondent_id, id, "a new response creates a new respondent");
     assert_eq!(world.stored(flow).await.len(), 1);
-    let again = engine.erase_respondent(&world.actor, id, Answers::Delete).await;
+    let again = engine.erase_respondent(&world.actor, id, ErasedAnswers::Delete).await;
     assert!(matches!(again, Err(AdminError::NotFound(Missing::Respondent))), "{again:?}");
     let app = Some(app.row.app_id);
     let log = engine.list_audit(&world.actor, app, None, 100).await.unwrap();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluice_engine::clock::Clock as _;
-use sluice_engine::outbound::{self, SinkState, Waiting};
+use sluice_engine::outbound::{self, ResumeChoice, SinkState};
 use sluice_engine::rows::Scope;
 use sluice_engine::sink::{EventSink, PublishFuture, SinkError, SinkOptions, TooLarge};
 use sluice_engine::{AppView, Options, Store};
@@ -373,7 +373,7 @@ async fn copied(sink: &Arc<Recorder>) -> (World, Shop, EventId) {
 
 #[tokio::test]
 async fn a_copy_that_drops_what_waits_publishes_what_happened_since_the_hold() {
-    for (waiting, includes_old) in [(Waiting::Drop, false), (Waiting::Send, true)] {
+    for (waiting, includes_old) in [(ResumeChoice::Drop, false), (ResumeChoice::Send, true)] {
         let sink = Arc::new(Recorder::default());
         let (copy, shop, old) = copied(&sink).await;
         let new = shop.submit(&copy).await;
@@ -399,7 +399,7 @@ async fn a_held_sink_is_named_with_its_real_lag() {
     let text = copy.engine.health().metrics_text();
     let lag = text.lines().find_map(|line| line.strip_prefix("sluice_sink_lag_seconds "));
     assert_eq!(lag.unwrap().parse::<f64>().unwrap(), 16.0);
-    instance.resume_outbound(Waiting::Drop).await.unwrap();
+    instance.resume_outbound(ResumeChoice::Drop).await.unwrap();
     let state = SinkState { name, waiting_since: None };
     assert_eq!(instance.outbound().await.unwrap().sinks, [state]);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_engine::funnel::{Funnel, FunnelFilter};
-use sluice_engine::summary::Asked;
+use sluice_engine::summary::AskedUntil;
 use sluice_engine::{AppView, VisitRefused};
 use sluice_flow::definition::limits::QUESTIONS_MAX;
 use sluice_flow::id::{FlowId, FlowVersionId};
@@ -126,7 +126,7 @@ async fn a_funnel_is_by_version_and_by_day() {
         assert_eq!(figures(&shop.funnel(filter).await), expected, "{filter:?}");
     }
     let funnel = shop.funnel(&all).await;
-    assert_eq!(funnel.questions[2].asked, Asked::UntilVersion(1));
+    assert_eq!(funnel.questions[2].asked, AskedUntil::Version(1));
     let versions = funnel.versions.iter().map(|it| (it.number, it.opened, it.finished));
     assert_eq!(versions.collect::<Vec<_>>(), [(2, 1, 1), (1, 2, 0)]);
 }

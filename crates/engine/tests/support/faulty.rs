@@ -20,7 +20,7 @@ use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, AuditId, FlowId, FlowVersionId, RespondentId, ResponseId,
 };
 use sluice_flow::invitation::Invitee;
-use sluice_flow::respondent::Known;
+use sluice_flow::respondent::ProfileIdentity;
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
@@ -84,8 +84,7 @@ pub struct FaultyStore {
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
-    /// Of webhooks: writes (and of sinks), wakes to fail or skip, reads of the log, their most
-    /// rows.
+    /// Of webhooks: writes (and of sinks), wakes to fail or skip, log reads, their most rows.
     pub webhook_writes: AtomicUsize,
     pub failing_wakes: AtomicUsize,
     pub skipped_wakes: AtomicUsize,
@@ -94,13 +93,14 @@ pub struct FaultyStore {
     pub invitation_lookups: AtomicUsize,
     /// The number of reads by use cases.
     pub reads: AtomicUsize,
-    /// The number of apps that the change feed has returned.
+    /// Apps that the change feed has returned.
     pub changed_apps: AtomicUsize,
     pub expiries: AtomicUsize,
     /// Runs once, after the next list of assets was read and before it is returned.
     pub after_assets: std::sync::Mutex<Option<Meanwhile>>,
-    /// Decides about each write, if it is set.
+    /// Decides about each write, if it is set; and lanes other than those of the inner store.
     pub tamper: std::sync::OnceLock<Arc<dyn Tamper>>,
+    pub lanes: std::sync::OnceLock<Lanes>,
 }
 
 impl FaultyStore {
@@ -125,6 +125,7 @@ impl FaultyStore {
             expiries: AtomicUsize::new(0),
             after_assets: std::sync::Mutex::new(None),
             tamper: std::sync::OnceLock::new(),
+            lanes: std::sync::OnceLock::new(),
         }
     }
 
@@ -193,7 +194,7 @@ impl IntakeStore for FaultyStore {
         }
     }
     fn lanes(&self) -> Lanes {
-        self.inner.lanes()
+        self.lanes.get().copied().unwrap_or_else(|| self.inner.lanes())
     }
     fn disk_space(&self) -> Option<DiskSpace> {
         self.inner.disk_space()
@@ -363,7 +364,7 @@ impl RespondentStore for FaultyStore {
     async fn find_respondent_by(
         &self,
         app: AppId,
-        known: &Known,
+        known: &ProfileIdentity,
     ) -> StoreResult<Option<RespondentId>> {
         self.read().find_respondent_by(app, known).await
     }
@@ -402,7 +403,7 @@ impl RespondentStore for FaultyStore {
     async fn list_invitations_of(
         &self,
         app: AppId,
-        known: &[Known],
+        known: &[ProfileIdentity],
         page: Page<AssignmentId>,
     ) -> StoreResult<Vec<InvitationRow>> {
         self.read().list_invitations_of(app, known, page).await

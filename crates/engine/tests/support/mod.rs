@@ -21,6 +21,7 @@ use sluice_engine::{
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::time::Timestamp;
+use sluice_store::Lanes;
 use tempfile::TempDir;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
@@ -111,6 +112,17 @@ impl World {
         let faults = Arc::new(FaultyStore::new(store));
         let store = Arc::clone(&faults) as Arc<dyn Store>;
         let engine = Engine::start(store, time, options).await.unwrap();
+        Self { engine, clock, faults, folder, actor: Actor::trusted("test") }
+    }
+
+    /// On a store that takes several writes at once.
+    pub async fn with_lanes(lanes: Lanes) -> Self {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
+        let faults = Arc::new(FaultyStore::new(either::open(folder.path()).await));
+        faults.lanes.set(lanes).unwrap();
+        let (store, time) = (Arc::clone(&faults) as Arc<dyn Store>, Arc::clone(&clock));
+        let engine = Engine::start(store, time, Options::default()).await.unwrap();
         Self { engine, clock, faults, folder, actor: Actor::trusted("test") }
     }
 

@@ -10,7 +10,7 @@ use sluice_engine::export::{Export, ExportAs};
 use sluice_engine::funnel::{Funnel, FunnelFilter};
 use sluice_engine::people::{Member, NewMember, NewUser, UserDetail, UserPatch};
 use sluice_engine::rows::{
-    Answers, ConsentRow, FlowState, IdentityKeyRow, InvitationCounts, Page, Respondent,
+    ConsentRow, ErasedAnswers, FlowState, IdentityKeyRow, InvitationCounts, Page, Respondent,
     ResponsePage, ResponseRow, Role, Scope, TokenRow, VersionRow,
 };
 use sluice_engine::{
@@ -23,7 +23,7 @@ use sluice_flow::id::{
     ApiKey, AppId, AssignmentId, FlowId, FlowVersionId, RespondentId, ResponseId, TokenId, UserId,
 };
 use sluice_flow::invitation::InvitationState;
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 
 pub(crate) trait UseCases {
     fn engine(&self) -> &Engine;
@@ -120,7 +120,7 @@ pub(crate) trait UseCases {
         &self,
         actor: &Actor,
         id: AppId,
-        known: &Known,
+        known: &ProfileIdentity,
     ) -> AdminResult<RespondentExport> {
         self.engine().app(actor, Scope::Export, id).await?.export_known(known).await
     }
@@ -129,8 +129,8 @@ pub(crate) trait UseCases {
         &self,
         actor: &Actor,
         id: AppId,
-        known: Known,
-        answers: Answers,
+        known: ProfileIdentity,
+        answers: ErasedAnswers,
     ) -> AdminResult<Erased> {
         self.engine().app(actor, Scope::Erase, id).await?.erase_known(known, answers).await
     }
@@ -315,7 +315,7 @@ pub(crate) trait UseCases {
         &self,
         actor: &Actor,
         id: RespondentId,
-        answers: Answers,
+        answers: ErasedAnswers,
     ) -> AdminResult<Erased> {
         self.engine().respondent(actor, Scope::Erase, id).await?.erase(answers).await
     }
@@ -324,7 +324,7 @@ pub(crate) trait UseCases {
         &self,
         actor: &Actor,
         id: RespondentId,
-        answers: Answers,
+        answers: ErasedAnswers,
         time: Duration,
     ) -> AdminResult<Erased> {
         self.engine().respondent(actor, Scope::Erase, id).await?.erase_within(answers, time).await

@@ -16,6 +16,7 @@ mod tr;
 mod zh_hans;
 
 use sluice_flow::locale;
+use sluice_flow::page_language::PageLanguage;
 use sluice_flow::phrase::{Forms, fill};
 
 /// All texts of e-mails, in one language.
@@ -65,20 +66,23 @@ pub(super) struct Words {
     pub(super) endpoint_reason: &'static str,
 }
 
-const ALL: [&Words; 12] = [
-    &en::WORDS,
-    &ar::WORDS,
-    &de::WORDS,
-    &es::WORDS,
-    &fr::WORDS,
-    &it::WORDS,
-    &ja::WORDS,
-    &nl::WORDS,
-    &pl::WORDS,
-    &pt_br::WORDS,
-    &tr::WORDS,
-    &zh_hans::WORDS,
-];
+/// The texts in a language.
+fn words_in(language: PageLanguage) -> &'static Words {
+    match language {
+        PageLanguage::Arabic => &ar::WORDS,
+        PageLanguage::ChineseSimplified => &zh_hans::WORDS,
+        PageLanguage::Dutch => &nl::WORDS,
+        PageLanguage::English => &en::WORDS,
+        PageLanguage::French => &fr::WORDS,
+        PageLanguage::German => &de::WORDS,
+        PageLanguage::Italian => &it::WORDS,
+        PageLanguage::Japanese => &ja::WORDS,
+        PageLanguage::Polish => &pl::WORDS,
+        PageLanguage::PortugueseBrazil => &pt_br::WORDS,
+        PageLanguage::Spanish => &es::WORDS,
+        PageLanguage::Turkish => &tr::WORDS,
+    }
+}
 
 /// The language of e-mails to somebody who wants this one: the first of a browser, for example.
 /// Only this is stored, not what the browser sent.
@@ -94,19 +98,18 @@ impl Words {
 
     /// The texts in a language, or in another variant of it; otherwise in English.
     pub(super) fn for_language(tag: &str) -> &'static Self {
-        let found = locale::translation(&ALL, |words| words.language, tag);
-        found.unwrap_or(&en::WORDS)
+        PageLanguage::for_tag(tag).map_or(&en::WORDS, words_in)
     }
 
     /// The subject of a notice of this many responses of a flow.
     pub(super) fn notice_subject(&self, count: u64, name: &str) -> String {
-        let form = self.notice_subject.of(self.language, count);
+        let form = self.notice_subject.select(self.language, count);
         fill(form, &[("n", &count.to_string()), ("name", name)])
     }
 
     /// How many responses a notice does not quote.
     pub(super) fn notice_more(&self, count: u64) -> String {
-        fill(self.notice_more.of(self.language, count), &[("n", &count.to_string())])
+        fill(self.notice_more.select(self.language, count), &[("n", &count.to_string())])
     }
 }
 
@@ -115,8 +118,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_language_of_pages_has_the_texts_of_its_tag() {
+        for language in PageLanguage::ALL {
+            assert_eq!(words_in(*language).language, language.tag());
+        }
+    }
+
+    #[test]
     fn every_language_has_every_placeholder() {
-        for words in ALL {
+        for words in PageLanguage::ALL.iter().copied().map(words_in) {
             for (text, name) in [
                 (words.invitation_subject, "{title}"),
                 (words.reminder, "{subject}"),
@@ -134,7 +144,7 @@ mod tests {
             }
             assert_eq!(Words::for_language(words.language).language, words.language);
             for number in [1, 2, 5, 21, 100] {
-                let subject = words.notice_subject.of(words.language, number);
+                let subject = words.notice_subject.select(words.language, number);
                 assert_eq!(subject.matches("{name}").count(), 1, "{}: {subject}", words.language);
             }
             let many = words.notice_subject.other;

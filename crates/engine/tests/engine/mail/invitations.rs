@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_engine::mail::{Delivered, SendError};
-use sluice_engine::rows::{Answers, MailEnd, Scope};
+use sluice_engine::rows::{ErasedAnswers, MailEnd, Scope};
 use sluice_engine::{AdminError, Duplicates, FlowPatch, NewInvitation};
 use sluice_flow::invitation::Invitee;
 use sluice_flow::invitation_email::InvitationEmail;
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_flow::time::{Timestamp, Window};
 use sluice_store::MailStore as _;
 
@@ -33,6 +33,11 @@ async fn an_invitation_is_sent_once_with_its_link() {
     assert!(!mail.message_id.is_empty() && !leave.contains(&mail.message_id));
     let status = shop.status(ids[0]).await.unwrap();
     assert_eq!((status.sent, status.next_at, status.ended), (1, None, None));
+    // So does the file about the person.
+    let ada = ProfileIdentity { of: IdentityType::Email, value: "ada@mail.example".to_owned() };
+    let (world, app) = (&shop.world, shop.app.row.app_id);
+    let file = world.engine.export_known(&world.actor, app, &ada).await.unwrap();
+    assert_eq!(file.invitations[0].mail.as_ref().map(|it| it.sent), Some(1));
 }
 
 #[tokio::test]
@@ -266,12 +271,12 @@ async fn an_unsubscribed_address_is_never_mailed_again_by_its_app() {
 async fn an_erased_person_is_not_mailed() {
     let shop = Shop::open(60).await;
     let ids = shop.invite(&["ada"]).await;
-    let known = Known::new(IdentityType::Email, &address("ada"));
+    let known = ProfileIdentity::new(IdentityType::Email, &address("ada"));
     let erased = shop.world.engine.erase_known(
         &shop.world.actor,
         shop.app.row.app_id,
         known,
-        Answers::Delete,
+        ErasedAnswers::Delete,
     );
     erased.await.unwrap();
     assert_eq!(shop.deliver().await.sent, 0);
@@ -285,10 +290,10 @@ async fn a_person_who_was_erased_can_still_unsubscribe() {
     let ids = shop.invite(&["ada"]).await;
     shop.deliver().await;
     let id = mail_id(&shop.inbox.take()[0]);
-    let known = Known::new(IdentityType::Email, &address("ada"));
+    let known = ProfileIdentity::new(IdentityType::Email, &address("ada"));
     let app = shop.app.row.app_id;
     let (engine, actor) = (&shop.world.engine, &shop.world.actor);
-    engine.erase_known(actor, app, known, Answers::Delete).await.unwrap();
+    engine.erase_known(actor, app, known, ErasedAnswers::Delete).await.unwrap();
     let row = shop.world.faults.find_mail(id.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(row.address, None);
     assert!(!row.detail.unwrap_or_default().contains("ada"));
@@ -360,49 +365,6 @@ async fn a_reminder_that_is_chosen_while_an_e_mail_is_sent_is_not_lost() {
     shop.pass(DAY_MILLIS);
     assert_eq!(shop.deliver().await, Delivered::default());
     assert_eq!(shop.status(ids[0]).await.unwrap().next_at, None);
-}
-
-#[tokio::test]
-async fn invitations_wait_while_their_flow_is_closed_and_end_if_it_is_archived() {
-    let shop = Shop::open(60).await;
-    let (engine, actor) = (&shop.world.engine, &shop.world.actor);
-    let flow = async || engine.flow(actor, Scope::Write, shop.flow).await.unwrap();
-    let ids = shop.invite(&["ada", "bob"]).await;
-    let close = async || {
-        flow().await.close().await.unwrap();
-        shop.pass(MINUTE_MILLIS);
-        shop.deliver().await;
-    };
-    close().await;
-    for id in &ids {
-        let status = shop.status(*id).await.unwrap();
-        assert_eq!((status.ended, status.next_at), (Some(MailEnd::Closed), None));
-    }
-    shop.pass(DAY_MILLIS);
-    assert_eq!(shop.deliver().await, Delivered::default());
-    flow().await.reopen(None).await.unwrap();
-    assert_eq!(shop.deliver().await.sent, 2);
-    assert_eq!(shop.inbox.recipients(), [address("ada"), address("bob")]);
-    assert_eq!(shop.status(ids[0]).await.unwrap().ended, None);
-    // A window that is changed opens it as well.
-    let late = shop.invite(&["cai", "dan"]).await;
-    close().await;
-    let open = FlowPatch { live_window: Some(Window::default()), ..FlowPatch::default() };
-    engine.update_flow(actor, shop.flow, &open).await.unwrap();
-    assert_eq!(shop.deliver().await.sent, 2);
-    assert_eq!(shop.status(late[0]).await.unwrap().sent, 1);
-    // And a new version of a flow whose last one was retired.
-    let eve = shop.invite(&["eve"]).await[0];
-    let version = engine.version(actor, Scope::Write, shop.version).await.unwrap();
-    version.retire().await.unwrap();
-    shop.deliver().await;
-    assert_eq!(shop.status(eve).await.unwrap().ended, Some(MailEnd::Closed));
-    engine.version(actor, Scope::Write, shop.version).await.unwrap().republish().await.unwrap();
-    assert_eq!(shop.deliver().await.sent, 1);
-    let last = shop.invite(&["fay"]).await[0];
-    close().await;
-    flow().await.archive().await.unwrap();
-    assert_eq!(shop.status(last).await.unwrap().ended, Some(MailEnd::Stopped));
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluice_engine::clock::Clock as _;
 use sluice_engine::mail::{Delivered, NoticeFrequency, SendError};
-use sluice_engine::outbound::{self, OutboundHold, OutboundState, Waiting};
+use sluice_engine::outbound::{self, OutboundHold, OutboundState, ResumeChoice};
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{DeliveryState, MailEnd, Role, Scope};
 use sluice_engine::webhooks::{SendFuture, WebhookReply, WebhookRequest, WebhookSender};
@@ -86,11 +86,11 @@ impl Copied {
         *self.receiver.0.lock().unwrap()
     }
 
-    async fn resume(&self, waiting: Waiting) -> (u64, u64) {
+    async fn resume(&self, waiting: ResumeChoice) -> (u64, u64) {
         let instance = self.copy.engine.instance(&self.copy.actor).unwrap();
         let resumed = instance.resume_outbound(waiting).await.unwrap();
         // Once it is resumed, nothing is dropped any more.
-        assert_eq!(instance.resume_outbound(Waiting::Drop).await.unwrap(), (0, 0));
+        assert_eq!(instance.resume_outbound(ResumeChoice::Drop).await.unwrap(), (0, 0));
         resumed
     }
 }
@@ -147,7 +147,7 @@ async fn a_copy_sends_nothing_and_says_so() {
 #[tokio::test]
 async fn what_waits_in_a_copy_is_sent_if_the_operator_says_so() {
     let it = Copied::open(true, false).await;
-    assert_eq!(it.resume(Waiting::Send).await, (0, 0));
+    assert_eq!(it.resume(ResumeChoice::Send).await, (0, 0));
     until(&it.copy.engine, &it.shop, || it.requests() > 1).await;
     assert_eq!((it.requests(), it.work().await.sent), (2, 2));
     assert_eq!(it.shop.inbox.recipients(), [address("ada"), address("eve")]);
@@ -157,7 +157,7 @@ async fn what_waits_in_a_copy_is_sent_if_the_operator_says_so() {
 async fn what_waits_in_a_copy_is_dropped_if_the_operator_says_so() {
     let it = Copied::open(true, false).await;
     it.work().await;
-    assert_eq!(it.resume(Waiting::Drop).await, (2, 1));
+    assert_eq!(it.resume(ResumeChoice::Drop).await, (2, 1));
     assert_eq!(it.work().await, Delivered::default());
     assert_eq!((it.requests(), it.shop.inbox.take().len()), (1, 0));
     let status = it.shop.status(it.invitation).await.unwrap();
@@ -192,7 +192,7 @@ async fn what_is_made_while_held_is_sent_although_what_waits_is_dropped() {
     it.copy.engine.accounts().forgot_password(&address("eve"), None).await.unwrap();
     it.shop.pass(3 * MINUTE_MILLIS);
     assert_eq!(it.work().await, Delivered::default());
-    assert_eq!(it.resume(Waiting::Drop).await, (2, 1), "only what is older than the hold");
+    assert_eq!(it.resume(ResumeChoice::Drop).await, (2, 1), "only what is older than the hold");
     until(&it.copy.engine, &it.shop, || it.requests() > 1).await;
     assert_eq!(it.requests(), 2, "the response that was submitted while held");
     it.shop.pass(3 * MINUTE_MILLIS);
@@ -225,7 +225,7 @@ async fn an_e_mail_that_waits_for_another_attempt_is_dropped_too() {
     hold(&shop).await;
     let copy = shop.world.another_with(options(&shop.inbox, 60)).await;
     let instance = copy.engine.instance(&copy.actor).unwrap();
-    assert_eq!(instance.resume_outbound(Waiting::Drop).await.unwrap(), (1, 0));
+    assert_eq!(instance.resume_outbound(ResumeChoice::Drop).await.unwrap(), (1, 0));
     shop.pass(DAY_MILLIS);
     assert_eq!(copy.engine.upkeep().deliver_mails().await.unwrap(), Delivered::default());
     assert_eq!(shop.status(invited).await.unwrap().ended, Some(MailEnd::Stopped));
@@ -239,7 +239,7 @@ async fn a_redelivery_that_was_asked_for_while_held_is_sent() {
     let app = it.copy.engine.app(&it.copy.actor, Scope::Admin, app).await.unwrap();
     let waiting = app.list_deliveries(it.endpoint, None, None, 10).await.unwrap()[0].delivery_id;
     app.redeliver(it.endpoint, waiting).await.unwrap();
-    assert_eq!(it.resume(Waiting::Drop).await, (2, 0));
+    assert_eq!(it.resume(ResumeChoice::Drop).await, (2, 0));
     until(&it.copy.engine, &it.shop, || it.requests() > 1).await;
     assert_eq!(it.requests(), 2);
 }

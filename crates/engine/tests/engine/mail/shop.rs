@@ -9,7 +9,7 @@ use sluice_engine::mail::{Delivered, MailOptions, MailStatus, OutgoingMail, Send
 use sluice_engine::rows::Scope;
 use sluice_engine::verify::MasterKey;
 use sluice_engine::{AppDetail, Duplicates, NewInvitation, Options};
-use sluice_flow::id::{AssignmentId, FlowId, FlowVersionId};
+use sluice_flow::id::{AssignmentId, FlowId, FlowVersionId, ResponseId};
 use sluice_flow::invitation::Invitee;
 use sluice_flow::invitation_email::InvitationEmail;
 use tokio::sync::Semaphore;
@@ -149,11 +149,11 @@ impl Shop {
         opened.unwrap().shown_with_mail().await.unwrap().mail
     }
 
-    pub(crate) async fn answer(&self, id: AssignmentId) {
+    pub(crate) async fn answer(&self, id: AssignmentId) -> ResponseId {
         let mut body = submission(self.version);
         body["flowAssignmentId"] = json!(id);
         let view = self.world.view(&self.app).await;
-        accepted(self.world.submit(&view, &body).await);
+        accepted(self.world.submit(&view, &body).await).response_id
     }
 
     pub(crate) async fn deliver(&self) -> Delivered {

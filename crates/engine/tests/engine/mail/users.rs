@@ -5,6 +5,7 @@ use sluice_engine::clock::Clock as _;
 use sluice_engine::mail::{Delivered, NoticeFrequency, OutgoingMail, SendError};
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{Role, Scope};
+use sluice_engine::verify::IdClaims;
 use sluice_engine::{Accounts, Actor, AdminError, Refusal};
 use sluice_store::MailStore as _;
 
@@ -346,6 +347,23 @@ async fn a_waiting_password_e_mail_does_not_survive_the_setting_of_a_password() 
         forgot(&shop.world).await;
         assert_eq!(shop.deliver().await.sent, 1);
     }
+}
+
+#[tokio::test]
+async fn a_waiting_password_e_mail_does_not_survive_the_first_sign_in_with_a_provider() {
+    let shop = Shop::open(60).await;
+    ann(&shop).await;
+    forgot(&shop.world).await;
+    let claims = IdClaims {
+        issuer: "https://id.example".into(),
+        subject: "42".into(),
+        verified_email: Some("ann@mail.example".into()),
+        authenticated_at: None,
+    };
+    shop.world.engine.accounts().sign_in_with_subject(&claims, None).await.unwrap();
+    shop.pass(DAY_MILLIS);
+    assert_eq!(shop.deliver().await, Delivered::default());
+    assert!(shop.inbox.take().is_empty());
 }
 
 #[tokio::test]

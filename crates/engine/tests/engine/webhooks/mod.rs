@@ -5,6 +5,7 @@ mod backlog;
 mod batches;
 mod fair;
 mod hooked;
+mod newer;
 mod stopping;
 
 use serde_json::{Value, json};
