@@ -143,7 +143,7 @@ struct App {
 
 impl From<AppDetail> for App {
     fn from(detail: AppDetail) -> Self {
-        let HostedSettings { design, spam_protection } = HostedSettings::of(&detail.row);
+        let HostedSettings { design, spam_protection } = HostedSettings::from_app(&detail.row);
         Self {
             app_id: detail.row.app_id,
             name: detail.row.name,

@@ -13,8 +13,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, CommonErrors, Problem, Reply};
-use super::request::{ImageBody, PathParam};
+use super::page::{List, PageQuery};
+use super::reply::{self, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{ImageBody, PathParam, Query};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
     OpenApiRouter::default().routes(routes!(upload, list)).routes(routes!(delete))
@@ -60,12 +61,6 @@ impl Asset {
     }
 }
 
-/// The images of an app.
-#[derive(Debug, Serialize, ToSchema)]
-struct Assets {
-    items: Vec<Asset>,
-}
-
 /// Upload an image
 ///
 /// The body is the file: PNG, JPEG or WebP, at most 2 MiB, at most 4,096 pixels wide and high. It
@@ -85,7 +80,7 @@ struct Assets {
         (status = 408, description = "`body_too_slow`: the body did not arrive in time", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`assets_full`: the app has as many images as it may have", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "`payload_too_large`: the file is larger than 2 MiB", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "`unsupported_media_type`: the content type is none of the three", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "`unsupported_media_type`: the content type is none of the three, or the file has a `Content-Encoding`", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "`invalid`: not such an image, damaged, or too many pixels", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),
@@ -103,22 +98,26 @@ async fn upload(
 
 /// List the images of an app
 ///
-/// All of them, newest first.
+/// Newest first: at most 2,000.
 #[utoipa::path(
     get, path = "/apps/{appId}/assets", operation_id = "listAssets", tag = "Images",
     security(("adminToken" = ["read"])),
+    params(PageQuery<AssetId>),
     responses(
-        (status = 200, description = "The images", body = Assets),
-        CommonErrors,
+        (status = 200, description = "A page of images", body = List<Asset>),
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(app): PathParam<AppId>,
+    Query(query): Query<PageQuery<AssetId>>,
 ) -> Reply {
     let assets = engine.app(&actor, Scope::Read, app).await?.list_assets().await?;
-    reply::ok(Assets { items: assets.iter().map(|it| Asset::new(&engine, it)).collect() })
+    let assets = assets.iter().map(|it| Asset::new(&engine, it)).collect();
+    let is_passed = |it: &Asset| query.after.is_some_and(|after| it.asset_id >= after);
+    reply::ok(List::from_whole(assets, query.limit, is_passed, |it| it.asset_id.to_string()))
 }
 
 /// Delete an image

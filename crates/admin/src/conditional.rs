@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -29,6 +29,7 @@ use tower::ServiceExt as _;
 use super::BASE;
 use super::auth::Caller;
 use super::reply::{self, Refused};
+use super::request::template;
 use super::resources::{self, Operation, ReplyTag};
 
 /// The number of hexadecimal digits of the hash that form a tag.
@@ -60,9 +61,7 @@ pub(super) async fn conditional(
 }
 
 fn operation_of(request: &Request) -> Option<&'static Operation> {
-    let template = request.extensions().get::<MatchedPath>()?.as_str();
-    let template = template.strip_prefix(BASE).unwrap_or(template);
-    resources::find(request.method().as_str(), template)
+    resources::find(request.method().as_str(), template(request)?)
 }
 
 /// A GET: its tag, or only that nothing has changed.

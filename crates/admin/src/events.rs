@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use sluice_engine::events::{Event, EventPage, EventWatch};
 use sluice_engine::rows::Scope;
 use sluice_engine::{AdminError, AdminResult, AppHandle, Engine};
+use sluice_flow::definition::Fault;
 use sluice_flow::event::EventType;
 use sluice_flow::event::filter::EventFilter;
 use sluice_flow::event::payload::Payload;
@@ -321,10 +322,8 @@ fn written(page: EventPage) -> Vec<StreamEvent> {
 /// The filter of a request body, or its faults.
 pub(super) fn types_of(names: &[String]) -> Result<Vec<EventType>, AdminError> {
     let read = |(at, name): (usize, &String)| {
-        name.parse::<EventType>().ok().filter(|it| it.is_logged()).ok_or_else(|| {
-            let pointer = format!("/events/{at}");
-            sluice_flow::definition::Fault { pointer, message: "is not an event type".to_owned() }
-        })
+        let kind = name.parse::<EventType>().ok().filter(|it| it.is_logged());
+        kind.ok_or_else(|| Fault::new(format!("/events/{at}"), "is not an event type"))
     };
     let (mut types, mut faults) = (Vec::new(), Vec::new());
     for found in names.iter().enumerate().map(read) {
@@ -349,7 +348,7 @@ mod tests {
             0,
             0,
         ));
-        let page = EventPage { events: Vec::new(), next, has_more: true };
+        let page = EventPage { events: Vec::new(), next, has_more: true, is_left: false };
         let events = stream::iter(written(page)).map(Ok::<_, Infallible>);
         let body = Sse::new(events).into_response().into_body();
         let bytes = axum::body::to_bytes(body, 1_000).now_or_never().unwrap().unwrap();

@@ -62,8 +62,7 @@ impl NewFlow {
         let is_wrong = body.get("definition").is_some_and(|definition| !definition.is_object());
         pointer::read(body).map_err(|mut faults| {
             if is_wrong {
-                let message = "must be a JSON object".to_owned();
-                faults.push(Fault { pointer: "/definition".to_owned(), message });
+                faults.push(Fault::new("/definition", "must be a JSON object"));
             }
             AdminError::Invalid(faults)
         })
@@ -125,7 +124,8 @@ struct Quota {
 
 /// How many responses the limits of a flow have counted.
 #[derive(Debug, Serialize, ToSchema)]
-struct Counted {
+#[schema(as = Counted)]
+struct LimitCounts {
     responses: u64,
     /// By the id of the quota.
     quotas: BTreeMap<String, u64>,
@@ -185,7 +185,7 @@ pub(super) struct Flow {
     quotas: Vec<Quota>,
     /// What `closeAfter` and the quotas have counted; null if the flow has neither.
     #[schema(required = true)]
-    counted: Option<Counted>,
+    counted: Option<LimitCounts>,
     design: Design,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -243,7 +243,7 @@ impl Flow {
             published,
             live_window: LiveWindow { starts_at, ends_at },
             grace_window_seconds: state.flow.grace_window_seconds,
-            counted: (!closing.is_empty()).then(|| Counted {
+            counted: (!closing.is_empty()).then(|| LimitCounts {
                 responses: counts.get(ALL),
                 quotas: closing
                     .quotas
@@ -410,7 +410,8 @@ pub(super) async fn read(engine: &Engine, actor: &Actor, flow: FlowId) -> AdminR
 
 /// A limit as it was sent; anything else becomes 0, which the engine refuses.
 fn limit_of(value: &Value) -> Option<u32> {
-    let limit = value.as_u64().and_then(|limit| u32::try_from(limit).ok());
+    let limit = value.as_number().and_then(pointer::whole);
+    let limit = limit.and_then(|limit| u32::try_from(limit).ok());
     if value.is_null() { None } else { Some(limit.unwrap_or(0)) }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sluice_engine::Engine;
 use sluice_engine::funnel::{self, FunnelFilter};
 use sluice_engine::rows::Scope;
-use sluice_engine::summary::Asked;
+use sluice_engine::summary::AskedUntil;
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::time::{Day, Timestamp};
 use sluice_flow::visit::MedianTime;
@@ -147,8 +147,8 @@ fn question(question: funnel::FunnelQuestion) -> FunnelQuestion {
     let left = question.left();
     let funnel::FunnelQuestion { id, question_type, prompt, asked, seen, passed } = question;
     let asked_until = match asked {
-        Asked::Now => None,
-        Asked::UntilVersion(number) => Some(number),
+        AskedUntil::Now => None,
+        AskedUntil::Version(number) => Some(number),
     };
     FunnelQuestion { id, r#type: question_type, prompt, asked_until, seen, passed, left }
 }

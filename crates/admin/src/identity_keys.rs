@@ -6,8 +6,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::rows::{IdentityKeyKind, IdentityKeyRow, IdentityVerification, Scope};
-use sluice_engine::verify::Checked;
-use sluice_engine::{Engine, NewIdentityKey, VerificationReport};
+use sluice_engine::verify::TokenOutcome;
+use sluice_engine::{AdminError, Engine, NewIdentityKey, VerificationReport};
+use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
 use sluice_flow::time::Timestamp;
 use utoipa::ToSchema;
@@ -15,8 +16,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, BodyErrors, CommonErrors, Problem, Reply};
-use super::request::{Body, Kid, PathParam};
+use super::page::{List, NO_CURSOR, PageQuery};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{Body, Kid, PathParam, Query};
 use super::schema;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -91,12 +93,6 @@ impl IdentityKey {
     }
 }
 
-/// All keys of an app.
-#[derive(Debug, Serialize, ToSchema)]
-struct IdentityKeyList {
-    items: Vec<IdentityKey>,
-}
-
 /// The results of checking an app's tokens, counted in the process that answers since its first
 /// check.
 #[derive(Debug, Serialize, ToSchema)]
@@ -127,20 +123,20 @@ struct VerificationCounts {
 impl From<VerificationReport> for VerificationCounts {
     fn from(report: VerificationReport) -> Self {
         let counts = &report.counts;
-        let invalid = Checked::ALL.into_iter().filter(|checked| checked.is_invalid());
+        let invalid = TokenOutcome::ALL.into_iter().filter(|checked| checked.is_invalid());
         let invalid_by: BTreeMap<_, _> = invalid
-            .map(|checked| (checked.as_str(), counts.of(checked)))
+            .map(|checked| (checked.as_str(), counts.get(checked)))
             .filter(|(_, count)| *count > 0)
             .collect();
         Self {
             identity_verification: report.mode,
             since: counts.since,
-            verified: counts.of(Checked::Verified),
-            missing: counts.of(Checked::Missing),
-            expired: counts.of(Checked::Expired),
+            verified: counts.get(TokenOutcome::Verified),
+            missing: counts.get(TokenOutcome::Missing),
+            expired: counts.get(TokenOutcome::Expired),
             invalid: invalid_by.values().sum(),
-            mismatch: counts.of(Checked::Mismatch),
-            unavailable: counts.of(Checked::Unavailable),
+            mismatch: counts.get(TokenOutcome::Mismatch),
+            unavailable: counts.get(TokenOutcome::Unavailable),
             invalid_by,
         }
     }
@@ -179,20 +175,27 @@ async fn create(
 #[utoipa::path(
     get, path = "/apps/{appId}/identity-keys", operation_id = "listIdentityKeys", tag = "Identity",
     security(("adminToken" = ["read"])),
+    params(PageQuery<Kid>),
     responses(
-        (status = 200, description = "The keys", body = IdentityKeyList),
-        CommonErrors,
+        (status = 200, description = "A page of keys", body = List<IdentityKey>),
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(app): PathParam<AppId>,
+    Query(query): Query<PageQuery<Kid>>,
 ) -> Reply {
     let keys = engine.app(&actor, Scope::Read, app).await?.list_identity_keys().await?;
-    reply::ok(IdentityKeyList {
-        items: keys.into_iter().map(|row| IdentityKey::new(row, None)).collect(),
-    })
+    let keys: Vec<_> = keys.into_iter().map(|row| IdentityKey::new(row, None)).collect();
+    let is_last = |key: &IdentityKey| query.after.as_ref().is_some_and(|it| it.0 == key.kid);
+    // A kid says nothing about the order. A revoked key stays in the list, so the last one is
+    // found.
+    if query.after.is_some() && !keys.iter().any(is_last) {
+        return Err(AdminError::Invalid(vec![Fault::new("/after", NO_CURSOR)]).into());
+    }
+    reply::ok(List::from_whole(keys, query.limit, is_last, |key| key.kid.clone()))
 }
 
 /// Revoke an identity key

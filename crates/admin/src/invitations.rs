@@ -7,9 +7,12 @@ use axum::http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
 use sluice_engine::mail::MailStatus;
 use sluice_engine::rows::{InvitationCounts, MailEnd, Scope};
-use sluice_engine::{AdminError, Engine, InvitationCursor, NewInvitation, invitation_files};
+use sluice_engine::{
+    AdminError, Engine, IdentityJson, InvitationCursor, InvitationJson, NewInvitation,
+    invitation_files,
+};
 use sluice_flow::id::{AssignmentId, FlowId, ResponseId};
-use sluice_flow::invitation::{EMAIL, InvitationState, USER_ID};
+use sluice_flow::invitation::InvitationState;
 use sluice_flow::time::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -138,8 +141,6 @@ pub(super) struct Invitation {
     /// What became of its e-mail; null if the server does not send it.
     #[schema(required = true)]
     email: Option<EmailStatus>,
-    #[serde(skip)]
-    cursor: String,
 }
 
 /// What became of the e-mail of an invitation.
@@ -172,28 +173,42 @@ impl From<MailStatus> for EmailStatus {
     }
 }
 
-impl From<sluice_engine::Invitation> for Invitation {
-    fn from(invitation: sluice_engine::Invitation) -> Self {
-        let cursor = InvitationCursor::at(&invitation).to_string();
-        let flow_assignment_id = invitation.id();
-        let sluice_engine::Invitation { row, state, link, mail } = invitation;
-        let identity = |kind: &str, value| InvitedIdentity { kind: kind.to_owned(), value };
-        let user = row.invitee.user_id.map(|value| identity(USER_ID, value));
-        let email = row.invitee.email.map(|value| identity(EMAIL, value));
-        Self {
+impl From<IdentityJson> for InvitedIdentity {
+    fn from(identity: IdentityJson) -> Self {
+        Self { kind: identity.kind.as_str().to_owned(), value: identity.value }
+    }
+}
+
+impl From<InvitationJson> for Invitation {
+    fn from(json: InvitationJson) -> Self {
+        // Names every field, so that this and the file of the console cannot differ.
+        let InvitationJson {
             flow_assignment_id,
-            flow_id: row.flow_id,
-            identities: user.into_iter().chain(email).collect(),
+            flow_id,
+            identities,
             state,
             link,
-            created_at: row.created_at,
-            expires_at: row.times.expires_at,
-            opened_at: row.times.opened_at,
-            completed_at: row.times.completed_at,
-            revoked_at: row.times.revoked_at,
-            response_id: row.response_id,
-            email: mail.map(EmailStatus::from),
-            cursor,
+            created_at,
+            expires_at,
+            opened_at,
+            completed_at,
+            revoked_at,
+            response_id,
+            email,
+        } = json;
+        Self {
+            flow_assignment_id,
+            flow_id,
+            identities: identities.into_iter().map(InvitedIdentity::from).collect(),
+            state,
+            link,
+            created_at,
+            expires_at,
+            opened_at,
+            completed_at,
+            revoked_at,
+            response_id,
+            email: email.map(EmailStatus::from),
         }
     }
 }
@@ -220,7 +235,7 @@ struct Imported {
     params(ImportOptions),
     request_body(content((InvitationBody = "application/json"), (String = "text/csv"))),
     responses(
-        (status = 200, description = "With `checkOnly`: how many would be invited", body = Imported),
+        (status = 200, description = "With `checkOnly`: how many would be invited; or one person as JSON was left out, with `duplicates=skip`", body = Imported),
         (status = 201, description = "The invitation; of a file, how many there are, or all of them as CSV", content(
             (Invitation = "application/json"), (String = "text/csv"),
         )),
@@ -239,7 +254,7 @@ async fn create(
     let (new, is_file) = match body {
         JsonOrCsv::Json(InvitationBody { identities, expires_at }) => {
             let identities = identities.into_iter().map(|it| (it.kind, it.value)).collect();
-            (vec![NewInvitation::of_identities(identities, expires_at)?], false)
+            (vec![NewInvitation::from_identities(identities, expires_at)?], false)
         }
         JsonOrCsv::Csv(file) => (invitation_files::read(&file).map_err(AdminError::Invalid)?, true),
     };
@@ -258,7 +273,8 @@ async fn create(
     match made.first() {
         _ if check_only => reply::ok(imported),
         _ if wants_csv => reply::created_csv(invitation_files::write(&made)),
-        Some(one) if !is_file => reply::created(Invitation::from(one.clone())),
+        Some(one) if !is_file => reply::created(shown(one.clone())),
+        None if !is_file => reply::ok(imported),
         _ => reply::created(imported),
     }
 }
@@ -337,9 +353,13 @@ async fn list(
         None => Some(flow.count_invitations().await?.into()),
         Some(_) => None,
     };
-    let found = found.into_iter().map(Invitation::from).collect();
-    let List { items, next } = List::new(found, limit, |it: &Invitation| it.cursor.clone());
-    reply::ok(Invitations { items, next, counts })
+    let page = List::new(found, limit, |last| InvitationCursor::at(last).to_string());
+    let items = page.items.into_iter().map(shown).collect();
+    reply::ok(Invitations { items, next: page.next, counts })
+}
+
+fn shown(invitation: sluice_engine::Invitation) -> Invitation {
+    InvitationJson::from(invitation).into()
 }
 
 /// Read an invitation
@@ -356,9 +376,8 @@ async fn get(
     Caller(actor): Caller,
     PathParam(invitation): PathParam<AssignmentId>,
 ) -> Reply {
-    reply::ok(Invitation::from(
-        engine.invitation(&actor, Scope::Read, invitation).await?.shown_with_mail().await?,
-    ))
+    let invitation = engine.invitation(&actor, Scope::Read, invitation).await?;
+    reply::ok(shown(invitation.shown_with_mail().await?))
 }
 
 /// Withdraw an invitation

@@ -67,7 +67,8 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// Every route of the admin API, relative to [`BASE`].
 pub fn router(engine: Arc<Engine>, proxies: Proxies) -> Router {
-    let (router, _) = documented().split_for_parts();
+    let (router, document) = documented().split_for_parts();
+    let without_parameters = Arc::new(request::WithoutParameters::new(&document));
     let resources = Arc::new(conditional::Resources {
         engine: Arc::clone(&engine),
         routes: router.clone().with_state(Arc::clone(&engine)),
@@ -76,6 +77,7 @@ pub fn router(engine: Arc<Engine>, proxies: Proxies) -> Router {
     router
         .fallback(reply::no_route)
         .method_not_allowed_fallback(reply::wrong_method)
+        .layer(from_fn_with_state(without_parameters, request::refuse_parameters))
         .layer(from_fn_with_state(resources, conditional::conditional))
         .layer(from_fn_with_state(Arc::clone(&engine), idempotency::carried_out_once))
         .layer(from_fn_with_state(gate, auth::authenticate))

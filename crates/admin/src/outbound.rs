@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::Engine;
-use sluice_engine::outbound::{OutboundState, SinkState, Waiting};
+use sluice_engine::outbound::{OutboundState, ResumeChoice, SinkState};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -136,8 +136,8 @@ async fn resume(
     Body(ResumeBody { waiting }): Body<ResumeBody>,
 ) -> Reply {
     let waiting = match waiting {
-        WaitingChoice::Send => Waiting::Send,
-        WaitingChoice::Drop => Waiting::Drop,
+        WaitingChoice::Send => ResumeChoice::Send,
+        WaitingChoice::Drop => ResumeChoice::Drop,
     };
     let (mails, deliveries) = engine.instance(&actor)?.resume_outbound(waiting).await?;
     reply::ok(ResumedBody { mails, deliveries })

@@ -96,6 +96,9 @@ fn parameter(name: &str, description: &str, schema: Object) -> Parameter {
         .build()
 }
 
+/// What is wrong with a cursor that no page gave.
+pub(super) const NO_CURSOR: &str = "must be \"next\" as the page before gave it";
+
 /// Parses a cursor.
 pub(super) fn cursor<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
@@ -103,9 +106,7 @@ where
     T: FromStr,
 {
     let text = String::deserialize(deserializer)?;
-    text.parse()
-        .map(Some)
-        .map_err(|_| serde::de::Error::custom("must be \"next\" as the page before gave it"))
+    text.parse().map(Some).map_err(|_| serde::de::Error::custom(NO_CURSOR))
 }
 
 pub(super) fn limit_schema() -> Object {
@@ -134,5 +135,18 @@ impl<T> List<T> {
         items.truncate(limit.0);
         let next = items.last().filter(|_| goes_on).map(cursor);
         Self { items, next }
+    }
+
+    /// A page of a list that is short enough to be read whole: what follows the last item that is
+    /// at the cursor or before it.
+    pub(super) fn from_whole(
+        whole: Vec<T>,
+        limit: Limit,
+        is_passed: impl Fn(&T) -> bool,
+        cursor: impl Fn(&T) -> String,
+    ) -> Self {
+        let start = whole.iter().rposition(is_passed).map_or(0, |last| last + 1);
+        let items = whole.into_iter().skip(start).take(limit.and_one()).collect();
+        Self::new(items, limit, cursor)
     }
 }

@@ -13,8 +13,9 @@ use serde::de::{
     MapAccess, SeqAccess, Unexpected, Visitor,
 };
 use serde::forward_to_deserialize_any;
-use serde_json::Value;
+use serde_json::{Number, Value};
 use sluice_flow::definition::Fault;
+use sluice_flow::pointer::escaped;
 
 /// The start of the message about an unknown field.
 pub(super) const UNKNOWN: &str = "is not known here";
@@ -47,7 +48,15 @@ pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, Vec<Fault
 
 /// The pointer to a member of the top-level object.
 pub(super) fn to_member(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("/{}", escaped(name))
+}
+
+/// A whole number, also if it is written 60.0 or 6e1: JSON has only one number type.
+pub(super) fn whole(number: &Number) -> Option<u64> {
+    const END: f64 = 18_446_744_073_709_551_616.0;
+    let is_whole = |number: &f64| number.fract() == 0.0 && (0.0..END).contains(number);
+    let written = || number.as_f64().filter(is_whole).map(|number| number as u64);
+    number.as_u64().or_else(written)
 }
 
 /// A fault while it propagates upwards: each level appends to the path.
@@ -133,6 +142,17 @@ fn kind(found: &Unexpected<'_>) -> &'static str {
 
 struct Reader<'de>(&'de Value);
 
+macro_rules! whole_numbers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+            match self.0.as_number().and_then(whole) {
+                Some(number) => visitor.visit_u64(number),
+                None => self.deserialize_any(visitor),
+            }
+        }
+    )*};
+}
+
 impl<'de> Deserializer<'de> for Reader<'de> {
     type Error = ReadError;
 
@@ -195,8 +215,10 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
+    whole_numbers! { deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        bool i8 i16 i32 i64 i128 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct seq tuple tuple_struct map identifier ignored_any
     }
 }
@@ -310,6 +332,21 @@ mod tests {
         check(inner, &[("/inner", "must be an object, not an array")]);
         check(json!({"someName": "", "word": "up"}), &[("/word", "must be one of left, right")]);
         check(json!({"someName": "", "word": 5}), &[("/word", "must be one of left, right")]);
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_a_fraction_of_zero_or_an_exponent() {
+        let list = |numbers: &str| {
+            let value: Value = serde_json::from_str(numbers).unwrap();
+            read::<Outer>(json!({"someName": "", "list": value})).map(|outer| outer.list)
+        };
+        let read_whole = list("[60, 60.0, 6e1, 1E2, 0.0, -0.0, 1.5e1, 4294967295.0]");
+        assert_eq!(read_whole, Ok(vec![60, 60, 60, 100, 0, 0, 15, 4_294_967_295]));
+        for wrong in ["[60.5]", "[1e-1]", "[-60.0]", "[4294967296.0]", "[1e300]", "[\"60\"]"] {
+            assert_eq!(list(wrong).unwrap_err()[0].pointer, "/list/0", "{wrong}");
+        }
+        // What is kept as it was sent is not changed.
+        assert_eq!(read::<Value>(json!([60.0])), Ok(json!([60.0])));
     }
 
     #[test]

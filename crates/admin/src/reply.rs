@@ -39,6 +39,8 @@ pub(super) enum Refused {
     NoRoute,
     WrongMethod,
     WrongContentType,
+    /// The body has this content encoding.
+    Compressed(String),
     TooLarge,
     FileTooLarge,
     ImageTooLarge,
@@ -296,11 +298,12 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
             "method_not_allowed",
             "this path does not take this method; the Allow header names those it takes".to_owned(),
         ),
-        Refused::WrongContentType => (
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
-            "send the body as \"Content-Type: application/json\"".to_owned(),
-        ),
+        Refused::WrongContentType => {
+            unsupported("send the body as \"Content-Type: application/json\"".to_owned())
+        }
+        Refused::Compressed(coding) => unsupported(format!(
+            "the Content-Encoding \"{coding}\" is not supported; send the body uncompressed"
+        )),
         Refused::TooLarge => {
             too_large(format!("the body must have at most {BODY_BYTES_MAX} bytes"))
         }
@@ -310,9 +313,7 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
         Refused::ImageTooLarge => {
             too_large(format!("the image must have at most {UPLOAD_BYTES_MAX} bytes"))
         }
-        Refused::NotAnImage => (
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
+        Refused::NotAnImage => unsupported(
             "send the file as image/png, image/jpeg or image/webp in Content-Type".to_owned(),
         ),
         Refused::TooSlow => (
@@ -332,6 +333,10 @@ fn parts(refused: Refused) -> (StatusCode, &'static str, String, Vec<Fault>) {
         Refused::Engine(error) => return engine_parts(error),
     };
     (status, code, detail, Vec::new())
+}
+
+fn unsupported(detail: String) -> (StatusCode, &'static str, String) {
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
 }
 
 fn too_large(detail: String) -> (StatusCode, &'static str, String) {
@@ -445,6 +450,7 @@ fn extra_header(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         Refused::NoRoute
         | Refused::WrongMethod
         | Refused::WrongContentType
+        | Refused::Compressed(_)
         | Refused::TooLarge
         | Refused::FileTooLarge
         | Refused::ImageTooLarge

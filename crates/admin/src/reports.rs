@@ -14,8 +14,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::auth::Caller;
-use super::reply::{self, BodyErrors, CommonErrors, Problem, Reply};
-use super::request::{Body, NoBody, PathParam};
+use super::page::{List, PageQuery};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{Body, NoBody, PathParam, Query};
 use super::schema::{self, given};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Engine>> {
@@ -135,12 +136,6 @@ struct ReportWithLink {
     link: String,
 }
 
-/// The reports of a flow.
-#[derive(Debug, Serialize, ToSchema)]
-struct Reports {
-    items: Vec<Report>,
-}
-
 impl From<sluice_engine::Report> for Report {
     fn from(report: sluice_engine::Report) -> Self {
         Self {
@@ -211,18 +206,22 @@ async fn create(
 #[utoipa::path(
     get, path = "/flows/{flowId}/reports", operation_id = "listReports", tag = "Reports",
     security(("adminToken" = ["read"])),
+    params(PageQuery<ReportId>),
     responses(
-        (status = 200, description = "The reports", body = Reports),
-        CommonErrors,
+        (status = 200, description = "A page of reports", body = List<Report>),
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(flow): PathParam<FlowId>,
+    Query(query): Query<PageQuery<ReportId>>,
 ) -> Reply {
     let reports = engine.flow(&actor, Scope::Read, flow).await?.list_reports().await?;
-    reply::ok(Reports { items: reports.into_iter().map(Report::from).collect() })
+    let reports = reports.into_iter().map(Report::from).collect();
+    let is_passed = |it: &Report| query.after.is_some_and(|after| it.report_id >= after);
+    reply::ok(List::from_whole(reports, query.limit, is_passed, |it| it.report_id.to_string()))
 }
 
 /// Read a report

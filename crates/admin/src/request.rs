@@ -1,11 +1,18 @@
 //! Request extractors: ids from the path, bodies, query parameters. All faults are reported
 //! together.
+//!
+//! The extractors of query parameters refuse unknown ones. One layer does so for the operations
+//! without parameters, whose handlers have no such extractor, so that none can forget it.
 
+use std::collections::{BTreeSet, HashSet};
 use std::str::FromStr;
+use std::sync::Arc;
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,11 +25,12 @@ use sluice_http::body::{self, BodyError};
 use sluice_http::path_id::{self, PathId};
 use sluice_http::{Limits, query, upload};
 use utoipa::IntoParams;
-use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
+use utoipa::openapi::{OpenApi, RefOr};
 
 use super::page::text_map_parameter;
 use super::reply::Refused;
-use super::{BODY_BYTES_MAX, pointer};
+use super::{BASE, BODY_BYTES_MAX, pointer};
 
 /// The query parameters that filter by a tag, or by an answer.
 const TAG: &str = "tag";
@@ -111,6 +119,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonOrCsv<T> {
             return Body::from_request(request, state).await.map(|Body(read)| Self::Json(read));
         }
         let (head, body) = request.into_parts();
+        must_be_uncompressed(&head.headers)?;
         match upload::read(&head, body, FILE_BYTES_MAX).await {
             Ok(bytes) => Ok(Self::Csv(bytes)),
             Err(BodyError::TooLarge) => Err(Refused::FileTooLarge),
@@ -131,6 +140,7 @@ impl<S: Send + Sync> FromRequest<S> for ImageBody {
             return Err(Refused::NotAnImage);
         }
         let (head, body) = request.into_parts();
+        must_be_uncompressed(&head.headers)?;
         match upload::read(&head, body, UPLOAD_BYTES_MAX).await {
             Ok(bytes) => Ok(Self(bytes)),
             Err(BodyError::TooLarge) => Err(Refused::ImageTooLarge),
@@ -140,8 +150,18 @@ impl<S: Send + Sync> FromRequest<S> for ImageBody {
 }
 
 async fn read_whole(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes, Refused> {
+    must_be_uncompressed(headers)?;
     let limits = Limits { body_bytes_max: BODY_BYTES_MAX, ..Limits::default() };
     Ok(body::read(headers, body, &limits).await?)
+}
+
+fn must_be_uncompressed(headers: &HeaderMap) -> Result<(), Refused> {
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            Err(Refused::Compressed(String::from_utf8_lossy(coding.as_bytes()).into_owned()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
@@ -167,7 +187,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        Ok(Self(read_query(pairs(parts), Vec::new(), "")?))
+        Ok(Self(read_query(pairs(&parts.uri), Vec::new(), "")?))
     }
 }
 
@@ -206,7 +226,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilteredQuery<
         let (mut tags, mut answers) = (Vec::new(), Vec::new());
         let mut others = Vec::new();
         let mut faults = Vec::new();
-        for (name, value) in pairs(parts) {
+        for (name, value) in pairs(&parts.uri) {
             match (member(&name, TAG), member(&name, ANSWER)) {
                 (Some(""), _) => {
                     faults.push(parameter_fault(&name, "must name a tag after the dot"))
@@ -238,8 +258,8 @@ fn with_operator(question: &str) -> String {
     }
 }
 
-fn pairs(parts: &Parts) -> impl Iterator<Item = (String, String)> {
-    let pairs = query::pairs(parts.uri.query().unwrap_or_default());
+fn pairs(uri: &Uri) -> impl Iterator<Item = (String, String)> {
+    let pairs = query::pairs(uri.query().unwrap_or_default());
     pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
@@ -270,5 +290,61 @@ fn read_query<T: DeserializeOwned>(
 }
 
 fn parameter_fault(name: &str, message: &str) -> Fault {
-    Fault { pointer: pointer::to_member(name), message: message.to_owned() }
+    Fault::new(pointer::to_member(name), message)
+}
+
+/// The operations without query parameters: their methods and path templates.
+pub(super) struct WithoutParameters(HashSet<(Method, String)>);
+
+impl WithoutParameters {
+    /// Those of this document.
+    pub(super) fn new(document: &OpenApi) -> Self {
+        let mut operations = HashSet::new();
+        for (path, item) in &document.paths.paths {
+            for (method, operation) in [
+                (Method::GET, &item.get),
+                (Method::HEAD, &item.get),
+                (Method::POST, &item.post),
+                (Method::PUT, &item.put),
+                (Method::PATCH, &item.patch),
+                (Method::DELETE, &item.delete),
+            ] {
+                if operation.as_ref().is_some_and(|it| !takes_parameters(it)) {
+                    operations.insert((method, path.clone()));
+                }
+            }
+        }
+        Self(operations)
+    }
+}
+
+fn takes_parameters(operation: &Operation) -> bool {
+    operation.parameters.iter().flatten().any(|it| match it {
+        RefOr::T(it) => it.parameter_in == ParameterIn::Query,
+        RefOr::Ref(_) => false,
+    })
+}
+
+/// Refuses every query parameter of an operation that has none.
+pub(super) async fn refuse_parameters(
+    State(operations): State<Arc<WithoutParameters>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let operation = template(&request).map(|path| (request.method().clone(), path.to_owned()));
+    if operation.is_some_and(|it| operations.0.contains(&it)) {
+        let names: BTreeSet<String> = pairs(request.uri()).map(|(name, _)| name).collect();
+        if !names.is_empty() {
+            let message = format!("{}; this takes no parameters", pointer::UNKNOWN);
+            let faults = names.iter().map(|name| parameter_fault(name, &message));
+            return Refused::from(AdminError::Invalid(faults.collect())).into_response();
+        }
+    }
+    next.run(request).await
+}
+
+/// The path of the operation, with the names of its parameters; `None` if there is none.
+pub(super) fn template(request: &Request) -> Option<&str> {
+    let path = request.extensions().get::<MatchedPath>()?.as_str();
+    Some(path.strip_prefix(BASE).unwrap_or(path))
 }

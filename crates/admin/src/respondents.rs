@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use sluice_engine::rows::{Answers, ConsentRow, Page, Respondent as Row, Scope};
-use sluice_engine::{AdminError, AdminResult, Engine, RespondentExport};
+use sluice_engine::rows::{ErasedAnswers, Page, Scope};
+use sluice_engine::{
+    AdminError, AdminResult, ConsentJson, Engine, IdentityJson, RespondentExport, RespondentFile,
+    RespondentJson,
+};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, RespondentId, ResponseId};
-use sluice_flow::respondent::{IdentityType, Known};
+use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_flow::time::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -190,38 +193,33 @@ struct Erased {
     remaining: Option<u64>,
 }
 
-impl From<Known> for RespondentIdentity {
-    fn from(known: Known) -> Self {
-        Self { r#type: known.of, value: known.value }
+impl From<IdentityJson> for RespondentIdentity {
+    fn from(identity: IdentityJson) -> Self {
+        Self { r#type: identity.kind, value: identity.value }
     }
 }
 
-impl From<Row> for Respondent {
-    fn from(row: Row) -> Self {
-        Self {
-            respondent_id: row.row.respondent_id,
-            app_id: row.row.app_id,
-            identities: row.identities.into_iter().map(RespondentIdentity::from).collect(),
-            first_seen_at: row.seen.map_or(row.row.respondent_id.made_at(), |(first, _)| first),
-            last_seen_at: row.seen.map(|(_, last)| last),
-            erasing: row.row.erasing.is_some(),
-        }
+impl From<RespondentJson> for Respondent {
+    fn from(json: RespondentJson) -> Self {
+        // Names every field, so that this and the file of the console cannot differ.
+        let RespondentJson {
+            respondent_id,
+            app_id,
+            identities,
+            first_seen_at,
+            last_seen_at,
+            erasing,
+        } = json;
+        let identities = identities.into_iter().map(RespondentIdentity::from).collect();
+        Self { respondent_id, app_id, identities, first_seen_at, last_seen_at, erasing }
     }
 }
 
-impl From<ConsentRow> for Consent {
-    fn from(row: ConsentRow) -> Self {
-        Self {
-            given_at: row.response_id.made_at(),
-            flow_id: row.flow_id,
-            flow_version_id: row.flow_version_id,
-            response_id: row.response_id,
-        }
+impl From<ConsentJson> for Consent {
+    fn from(json: ConsentJson) -> Self {
+        let ConsentJson { given_at, flow_id, flow_version_id, response_id } = json;
+        Self { given_at, flow_id, flow_version_id, response_id }
     }
-}
-
-fn consents(rows: Vec<ConsentRow>) -> Vec<Consent> {
-    rows.into_iter().map(Consent::from).collect()
 }
 
 /// List respondents, or find one
@@ -260,7 +258,7 @@ async fn list(
             return Err(fault(absent, "is required: type and value go together").into());
         }
     };
-    let respondents = rows.into_iter().map(Respondent::from).collect();
+    let respondents = rows.into_iter().map(RespondentJson::from).map(Respondent::from).collect();
     reply::ok(List::new(respondents, query.limit, |it: &Respondent| it.respondent_id.to_string()))
 }
 
@@ -284,7 +282,9 @@ async fn get(
         responses: *responses,
     };
     let flows = row.flows.iter().map(flow).collect();
-    reply::ok(Profile { respondent: row.into(), flows, consents: consents(given) })
+    let respondent = RespondentJson::from(row).into();
+    let consents = given.into_iter().map(ConsentJson::from).map(Consent::from).collect();
+    reply::ok(Profile { respondent, flows, consents })
 }
 
 /// List the responses of a respondent
@@ -352,17 +352,16 @@ async fn export_known(
     Caller(actor): Caller,
     Query(query): Query<PersonQuery>,
 ) -> Reply {
-    let known = Known::new(query.r#type, &query.value);
+    let known = ProfileIdentity::new(query.r#type, &query.value);
     exported(engine.app(&actor, Scope::Export, query.app_id).await?.export_known(&known).await?)
 }
 
 fn exported(export: RespondentExport) -> Reply {
-    let RespondentExport { respondent, consents: given, responses, invitations } = export;
-    let responses = responses.iter().map(Response::new).collect::<AdminResult<Vec<_>>>()?;
+    let RespondentFile { respondent, consents, responses, invitations } = export.into_file()?;
     reply::ok(Export {
         respondent: respondent.map(Respondent::from),
-        consents: consents(given),
-        responses,
+        consents: consents.into_iter().map(Consent::from).collect(),
+        responses: responses.into_iter().map(Response::from).collect(),
         invitations: invitations.into_iter().map(Invitation::from).collect(),
     })
 }
@@ -414,7 +413,7 @@ async fn erase_known(
     Query(query): Query<ErasePersonQuery>,
 ) -> Reply {
     let answers = answers(query.answers.as_deref())?;
-    let known = Known::new(query.r#type, &query.value);
+    let known = ProfileIdentity::new(query.r#type, &query.value);
     erased(engine.app(&actor, Scope::Erase, query.app_id).await?.erase_known(known, answers).await?)
 }
 
@@ -425,16 +424,12 @@ fn erased(erased: sluice_engine::Erased) -> Reply {
 }
 
 /// There is no default: an irreversible choice must be explicit.
-fn answers(word: Option<&str>) -> AdminResult<Answers> {
-    match word {
-        Some("keep") => Ok(Answers::Keep),
-        Some("delete") => Ok(Answers::Delete),
-        _ => {
-            let what = "is required: answers=keep leaves the answers without the person, \
-                 answers=delete deletes them too";
-            Err(fault("/answers", what))
-        }
-    }
+fn answers(word: Option<&str>) -> AdminResult<ErasedAnswers> {
+    word.and_then(ErasedAnswers::named).ok_or_else(|| {
+        let what = "is required: answers=keep leaves the answers without the person, \
+             answers=delete deletes them too";
+        fault("/answers", what)
+    })
 }
 
 fn fault(pointer: &str, message: &str) -> AdminError {

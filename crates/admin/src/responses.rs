@@ -74,6 +74,12 @@ impl Response {
     }
 }
 
+impl From<ResponseJson> for Response {
+    fn from(json: ResponseJson) -> Self {
+        Self(json)
+    }
+}
+
 impl PartialSchema for Response {
     #[expect(deprecated, reason = "the docs page reads `example`, as the derived schemas write it")]
     fn schema() -> RefOr<Schema> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use sluice_engine::rows::Scope;
-use sluice_engine::summary::{self, Asked, Step};
+use sluice_engine::summary::{self, AskedUntil, Step};
 use sluice_engine::{Engine, ReadProgress, Results, SummaryFilter};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::submission::Admission;
@@ -353,8 +353,8 @@ impl QuestionSummary {
             r#type: question.question_type,
             prompt: question.prompt,
             asked_until: match question.asked {
-                Asked::Now => None,
-                Asked::UntilVersion(number) => Some(number),
+                AskedUntil::Now => None,
+                AskedUntil::Version(number) => Some(number),
             },
             worded_before: question.worded_before.into_iter().map(wording).collect(),
             answered: question.answered,

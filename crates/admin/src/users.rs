@@ -107,8 +107,7 @@ fn scope(app_id: Option<AppId>, instance: bool) -> Result<Option<AppId>, AdminEr
              for all apps and the instance"
         }
     };
-    let fault = Fault { pointer: "/appId".to_owned(), message: message.to_owned() };
-    Err(AdminError::Invalid(vec![fault]))
+    Err(AdminError::Invalid(vec![Fault::new("/appId", message)]))
 }
 
 /// A user, without credentials.

@@ -17,8 +17,9 @@ use utoipa_axum::routes;
 
 use super::auth::Caller;
 use super::events::types_of;
-use super::reply::{self, BodyErrors, CommonErrors, Problem, Reply};
-use super::request::{Body, NoBody, PathParam};
+use super::page::{List, PageQuery};
+use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
+use super::request::{Body, NoBody, PathParam, Query};
 use super::schema::{self, given};
 
 /// How long a replaced secret signs as well, if nothing else is asked for, in seconds.
@@ -185,12 +186,6 @@ impl WebhookWithSecret {
     }
 }
 
-/// The endpoints of an app.
-#[derive(Debug, Serialize, ToSchema)]
-struct WebhookList {
-    items: Vec<Webhook>,
-}
-
 /// For how long the previous secret signs as well.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
@@ -250,18 +245,23 @@ async fn create(
 #[utoipa::path(
     get, path = "/apps/{appId}/webhooks", operation_id = "listWebhooks", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
+    params(PageQuery<EndpointId>),
     responses(
-        (status = 200, description = "The endpoints", body = WebhookList),
-        CommonErrors,
+        (status = 200, description = "A page of endpoints", body = List<Webhook>),
+        CommonErrors, QueryErrors,
     ),
 )]
 async fn list(
     State(engine): State<Arc<Engine>>,
     Caller(actor): Caller,
     PathParam(app): PathParam<AppId>,
+    Query(query): Query<PageQuery<EndpointId>>,
 ) -> Reply {
     let endpoints = engine.app(&actor, Scope::Admin, app).await?.list_endpoints().await?;
-    reply::ok(WebhookList { items: endpoints.into_iter().map(Webhook::from).collect() })
+    let webhooks = endpoints.into_iter().map(Webhook::from).collect();
+    let is_passed = |it: &Webhook| query.after.is_some_and(|after| it.webhook_id <= after);
+    let cursor = |it: &Webhook| it.webhook_id.to_string();
+    reply::ok(List::from_whole(webhooks, query.limit, is_passed, cursor))
 }
 
 /// Get a webhook endpoint

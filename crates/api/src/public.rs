@@ -5,6 +5,7 @@
 //! chosen. A resolved flow may be cached for a few seconds, but never past the next edge of its
 //! live window. A snapshot never changes and may be cached permanently.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use sluice_http::access::{AccessCheck, key_and_rest, needs_token};
 use sluice_http::client::Peer;
 use sluice_http::rate::AddressLimit;
 use sluice_http::reply::{self, Refusal};
-use sluice_http::{Limits, cors, negotiate, query, store_down};
+use sluice_http::{Limits, cors, negotiate, path_id, query, store_down};
 
 /// How long a resolved flow may be cached at most, in seconds: all clients see a publish within
 /// that time.
@@ -97,7 +98,7 @@ async fn snapshot(
 pub async fn resolved(reads: &PublicReads, peer: Option<IpAddr>, request: Request) -> Response {
     answer(reads, peer, &request_head(request), async |app, head| {
         let id = last_segment(head);
-        let resolved = reads.engine.resolve(app, id).await.map_err(unread)?;
+        let resolved = reads.engine.resolve(app, &id).await.map_err(unread)?;
         let resolved = resolved.map_err(|no_flow| match no_flow {
             NoFlow::NotFound => Refusal::FlowNotFound,
             NoFlow::NotPublished => Refusal::FlowNotPublished,
@@ -113,7 +114,7 @@ pub async fn resolved(reads: &PublicReads, peer: Option<IpAddr>, request: Reques
 
 pub async fn snapshot_of(reads: &PublicReads, peer: Option<IpAddr>, request: Request) -> Response {
     answer(reads, peer, &request_head(request), async |app, head| {
-        let found = reads.engine.snapshot(app, last_segment(head), generation(head)?).await;
+        let found = reads.engine.snapshot(app, &last_segment(head), generation(head)?).await;
         let served = found.map_err(unread)?.ok_or(Refusal::FlowVersionNotFound)?;
         let freshness = format!("{}, {SNAPSHOT_SECONDS}", audience(app));
         Ok(document(&served, JSON, &freshness, &head.headers))
@@ -128,8 +129,8 @@ async fn schema(
 ) -> Response {
     answer(&reads, address(&from), &request_head(request), async |app, head| {
         let path = head.uri.path();
-        let version = path.rsplit('/').nth(1).unwrap_or_default();
-        let found = reads.engine.submission_schema(app, version, generation(head)?).await;
+        let version = path_id::decoded(path.rsplit('/').nth(1).unwrap_or_default());
+        let found = reads.engine.submission_schema(app, &version, generation(head)?).await;
         let served = found.map_err(unread)?.ok_or(Refusal::FlowVersionNotFound)?;
         let freshness = format!("{}, max-age={SCHEMA_SECONDS}", audience(app));
         Ok(document(&served, "application/schema+json", &freshness, &head.headers))
@@ -153,7 +154,7 @@ pub(crate) async fn preflight(
         return refused_by_address(limited, &head.headers);
     }
     let (key, _) = key_and_rest(head.uri.path());
-    let entry = AccessCheck::run_for_key(&reads.engine, key).await;
+    let entry = AccessCheck::run_for_key(&reads.engine, &key).await;
     cors::preflight(entry.known_app(), &head.headers)
 }
 
@@ -182,10 +183,10 @@ async fn no_route(
         return refused_by_address(limited, &head.headers);
     }
     if cors::is_preflight(&head.method, &head.headers) {
-        let entry = AccessCheck::run_for_key(engine, key).await;
+        let entry = AccessCheck::run_for_key(engine, &key).await;
         return cors::preflight(entry.known_app(), &head.headers);
     }
-    let entry = AccessCheck::run(engine, key, &head.headers).await;
+    let entry = AccessCheck::run(engine, &key, &head.headers).await;
     let refusal = entry.denied_by_token().map_or(Refusal::RouteNotFound, Refusal::from);
     let mut response = refusal.reply();
     cors::mark(&mut response, entry.known_app(), &head.headers);
@@ -204,7 +205,7 @@ pub(crate) async fn answer(
         return refused_by_address(limited, &head.headers);
     }
     let (key, _) = key_and_rest(head.uri.path());
-    let entry = AccessCheck::run(engine, key, &head.headers).await;
+    let entry = AccessCheck::run(engine, &key, &head.headers).await;
     let result = match entry.app() {
         Ok(app) => match engine.admit_calls(app, 1) {
             Ok(()) => handler(app, head).await,
@@ -268,8 +269,8 @@ fn max_age_seconds(resolved: &Resolved) -> i64 {
     resolved.valid_until.map_or(RESOLVED_SECONDS_MAX, to_edge).min(RESOLVED_SECONDS_MAX)
 }
 
-fn last_segment(head: &Parts) -> &str {
-    head.uri.path().rsplit('/').next().unwrap_or_default()
+fn last_segment(head: &Parts) -> Cow<'_, str> {
+    path_id::decoded(head.uri.path().rsplit('/').next().unwrap_or_default())
 }
 
 fn request_head(request: Request) -> Parts {

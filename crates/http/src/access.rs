@@ -4,6 +4,7 @@
 //! The app is kept even if the caller is denied, because the app's CORS rules ([`crate::cors`])
 //! decide whether a browser may read the denial. A token is read from the header only.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -13,6 +14,7 @@ use sluice_engine::verify::{Presented, TokenRefused};
 use sluice_engine::{AppView, Engine, Limited};
 use sluice_flow::identity::Bearer;
 
+use crate::path_id;
 use crate::store_down::store_down;
 
 /// The path segments before the key.
@@ -92,8 +94,8 @@ impl AccessCheck {
         self.bearer.as_ref()
     }
 
-    /// The denial, if it is because of the token: then every path gets this reply, even one that
-    /// does not exist.
+    /// The denial, if it is because of the token: then every path outside tRPC gets this reply,
+    /// even one that does not exist. tRPC checks the procedure and the method first.
     pub fn denied_by_token(&self) -> Option<AccessDenied> {
         self.denied.filter(|denied| matches!(denied, AccessDenied::Token(_)))
     }
@@ -121,9 +123,9 @@ fn presented(headers: &HeaderMap) -> Presented<'_> {
     }
 }
 
-/// Splits a public path into its key and the rest, both as sent. Ids and keys have no characters
-/// that need escaping, so nothing is decoded.
-pub fn key_and_rest(path: &str) -> (&str, &str) {
+/// Splits a public path into its key, decoded, and the rest as sent.
+pub fn key_and_rest(path: &str) -> (Cow<'_, str>, &str) {
     let after_base = path.strip_prefix(BASE).unwrap_or_default();
-    after_base.split_once('/').unwrap_or((after_base, ""))
+    let (key, rest) = after_base.split_once('/').unwrap_or((after_base, ""));
+    (path_id::decoded(key), rest)
 }

@@ -277,7 +277,7 @@ where
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         let begun = self.exchange.begin(&request);
-        let watched = WatchedBody::of(&mut request);
+        let watched = WatchedBody::watch(&mut request);
         let matched = request.extensions().get::<MatchedPath>().cloned();
         let exchange = self.exchange.clone();
         let timeout = exchange.timeout.filter(|_| is_upload(&request));

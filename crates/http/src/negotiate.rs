@@ -3,6 +3,8 @@
 use http::HeaderMap;
 use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 
+use crate::entity_tags::EntityTags;
+
 /// Whether the client accepts gzip, and prefers it at least as much as the plain form.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let mut gzip = None;
@@ -40,13 +42,8 @@ fn thousandths(weight: &str) -> u16 {
 
 /// Whether `If-None-Match` has this entity tag or `*`. Uses weak comparison, as GET requires.
 pub fn matches_etag(headers: &HeaderMap, etag: &str) -> bool {
-    headers
-        .get_all(IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(str::trim)
-        .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+    let tags = EntityTags::parse(headers, &IF_NONE_MATCH);
+    tags.is_ok_and(|tags| tags.is_some_and(|tags| tags.match_weakly(Some(etag))))
 }
 
 #[cfg(test)]
@@ -86,6 +83,7 @@ mod tests {
             (r#""b", "a""#, true),
             ("*", true),
             (r#""b""#, false),
+            (r#""b,*,c""#, false),
             ("a", false),
             ("", false),
         ] {

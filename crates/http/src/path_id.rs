@@ -1,15 +1,23 @@
-//! The ids in paths of the admin API and the console: their parameter names, and the refusal if
-//! nothing has the id.
+//! The ids in paths: how a segment is decoded; and for the admin API and the console, the names of
+//! their parameters and the refusal if nothing has the id.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts as _, RawPathParams};
 use http::request::Parts;
+use percent_encoding::percent_decode_str;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::id::{
     ApiKey, AppId, AssetId, AssignmentId, DeliveryId, EndpointId, FlowId, FlowVersionId, ReportId,
     RespondentId, ResponseId, TokenId, UserId,
 };
+
+/// A segment of a path, decoded; borrowed if it has no escape. Keys and ids need none, but some
+/// mail gateways write `_` as `%5F`. Split the path first: an escaped slash separates nothing.
+pub fn decoded(segment: &str) -> Cow<'_, str> {
+    percent_decode_str(segment).decode_utf8_lossy()
+}
 
 /// An id in a path. Text that is not a valid id is answered like an unknown id.
 pub trait PathId: FromStr {
@@ -59,4 +67,30 @@ path_ids! {
     AssetId: "assetId", Asset;
     EndpointId: "webhookId", Endpoint;
     DeliveryId: "deliveryId", Delivery;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_decoded_and_copied_only_if_it_has_an_escape() {
+        for (segment, text, is_copied) in [
+            ("fl_1", "fl_1", false),
+            ("fl%5F1", "fl_1", true),
+            ("fl%5f1", "fl_1", true),
+            ("fl%2F1", "fl/1", true),
+            ("fl%255F1", "fl%5F1", true),
+            ("fl%zz%5", "fl%zz%5", false),
+            ("%FF", "\u{fffd}", true),
+            ("", "", false),
+        ] {
+            let decoded = decoded(segment);
+            assert_eq!(
+                (&*decoded, matches!(decoded, Cow::Owned(_))),
+                (text, is_copied),
+                "{segment}"
+            );
+        }
+    }
 }

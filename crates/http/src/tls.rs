@@ -138,7 +138,7 @@ impl Loaded {
         let Some(own) = chain.first() else {
             return Err(TlsError::NoCertificate(certificate.clone()));
         };
-        let expires_at = expiry::of(own);
+        let expires_at = expiry::not_after(own);
         let secret =
             PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|_| TlsError::NoKey(key.clone()))?;
         let key = CertifiedKey::from_der(chain, secret, provider).map_err(|error| match error {

@@ -48,7 +48,7 @@ pub(crate) struct WatchedBody {
 
 impl WatchedBody {
     /// Watches the body of a request, if that has one.
-    pub(crate) fn of(request: &mut Request) -> Option<Self> {
+    pub(crate) fn watch(request: &mut Request) -> Option<Self> {
         if request.version() > Version::HTTP_11 || request.body().is_end_stream() {
             return None;
         }

@@ -1,4 +1,5 @@
-//! The headers that many operations of the admin API share, and the replies that belong to them.
+//! The headers that many operations of the admin API share, the replies that belong to them, and
+//! the refusal of unknown query parameters.
 //!
 //! They are handled by layers around all routes, so they are described here and not by each route.
 
@@ -9,12 +10,13 @@ use crate::resources::{self, Operation};
 
 const PROBLEM: &str = "application/problem+json";
 
-/// Adds the headers to every operation that takes them.
+/// Adds the headers to every operation that takes them, and the refusals.
 pub(super) fn add_to(document: &mut Value) {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     for (path, item) in paths.filter(|(path, _)| path.starts_with(BASE)) {
         let operations = item.as_object_mut().into_iter().flatten();
         for (method, operation) in operations {
+            add_problem(operation, "422", "`invalid`: unknown query parameters, each in `errors`");
             if method == "post" {
                 add_key(operation);
             }

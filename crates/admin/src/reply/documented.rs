@@ -29,7 +29,8 @@ impl IntoResponses for CommonErrors {
             ),
             (
                 "503",
-                "`store_unavailable`, `outcome_unknown`: try again after `Retry-After` seconds",
+                "`store_unavailable`, `outcome_unknown`, `timed_out`: try again after \
+                 `Retry-After` seconds",
             ),
         ])
     }
@@ -44,7 +45,10 @@ impl IntoResponses for BodyErrors {
             ("400", "`malformed_json`: the body is not JSON"),
             ("408", "`body_too_slow`: the body did not arrive in time"),
             ("413", "`payload_too_large`: the body is larger than 1 MiB"),
-            ("415", "`unsupported_media_type`: the body is not `application/json`"),
+            (
+                "415",
+                "`unsupported_media_type`: the body is not `application/json`, or it is compressed",
+            ),
             ("422", "`invalid`: unknown fields, wrong types or values, each in `errors`"),
         ])
     }

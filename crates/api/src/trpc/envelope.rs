@@ -186,15 +186,16 @@ impl From<Failure> for Fault {
 pub(super) type Outcome = Result<Output, Fault>;
 
 /// The data transformer of the client that sent a call. Only the input shows which it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Transformer {
     /// None, or unknown because there is no readable input.
+    #[default]
     Plain,
     Superjson,
 }
 
 impl Transformer {
-    pub(super) fn of_input(input: Option<&[u8]>) -> Self {
+    pub(super) fn from_input(input: Option<&[u8]>) -> Self {
         let is_superjson = input.is_some_and(sluice_flow::submission::is_superjson);
         if is_superjson { Self::Superjson } else { Self::Plain }
     }
@@ -231,13 +232,11 @@ pub(super) fn array(calls: &[Call], outcomes: &[Outcome]) -> Response {
     reply(status, body, outcomes)
 }
 
-/// The reply to a request that was refused before its calls ran; one error even for a batch.
-pub(super) fn refused(fault: Fault) -> Response {
-    refused_for(Transformer::Plain, fault)
-}
-
-/// The same, for a client with this transformer.
-pub(super) fn refused_for(transformer: Transformer, fault: Fault) -> Response {
+/// The reply to a request that was refused before its calls ran; one error even for a batch. It is
+/// in superjson if any of the calls is.
+pub(super) fn refused(calls: &[Transformer], fault: Fault) -> Response {
+    let is_superjson = calls.contains(&Transformer::Superjson);
+    let transformer = if is_superjson { Transformer::Superjson } else { Transformer::Plain };
     let outcome = Err(fault);
     let mut body = Vec::with_capacity(128);
     write_item(&mut body, None, transformer, &outcome);
@@ -262,7 +261,7 @@ pub(super) fn head() -> Response {
 
 /// The reply if the handler panicked or timed out.
 pub fn failed(failure: Failure) -> Response {
-    refused(failure.into())
+    refused(&[], failure.into())
 }
 
 /// Signals to an HTTP/1 client that the rest of its body will not be read. In HTTP/2 only the

@@ -141,21 +141,19 @@ pub async fn answer_to(
         return response;
     }
     if is_preflight {
-        let access = AccessCheck::run_for_key(&transport.engine, key).await;
+        let access = AccessCheck::run_for_key(&transport.engine, &key).await;
         return cors::preflight(access.known_app(), &head.headers);
     }
-    let access = AccessCheck::run(&transport.engine, key, &head.headers).await;
+    let access = AccessCheck::run(&transport.engine, &key, &head.headers).await;
     if let Err(limited) = access.admit_calls(&transport.engine, calls) {
         let mut response = over_limit(transport, &head, sender, plan, body, limited).await;
         cors::mark(&mut response, access.known_app(), &head.headers);
         return response;
     }
-    let is_head = head.method == Method::HEAD;
-    let mut response = match (plan, access.denied_by_token()) {
-        (Ok(plan), _) if !is_head => answer(transport, &access, &head, sender, plan, body).await,
-        (_, Some(denied)) => without_body(&head, body, envelope::refused(denied.into())),
-        (Err(fault), None) if !is_head => without_body(&head, body, envelope::refused(fault)),
-        _ => without_body(&head, body, envelope::head()),
+    let mut response = match plan {
+        _ if head.method == Method::HEAD => without_body(&head, body, envelope::head()),
+        Ok(plan) => answer(transport, &access, &head, sender, plan, body).await,
+        Err(fault) => refused(transport, &head, sender, body, fault).await,
     };
     cors::mark(&mut response, access.known_app(), &head.headers);
     response
@@ -187,10 +185,10 @@ async fn over_limit(
     limited: Limited,
 ) -> Response {
     if !is_small(head, &body) {
-        return without_body(head, body, limited_reply(plan, None, limited.into()));
+        return without_body(head, body, limited_reply(head, plan, None, limited.into()));
     }
     let body = body::read_from(sender, &head.headers, body, &transport.limits).await.ok();
-    let mut response = limited_reply(plan, body.as_ref(), limited.into());
+    let mut response = limited_reply(head, plan, body.as_ref(), limited.into());
     if body.is_none() {
         envelope::close(&mut response, head.version);
     }
@@ -199,25 +197,48 @@ async fn over_limit(
 
 /// One error for all calls of a request, in the format that the client reads. A version 10 client
 /// that asked for lines reads nothing else.
-fn limited_reply(plan: Result<CallPlan, Fault>, body: Option<&Bytes>, fault: Fault) -> Response {
-    let Ok(CallPlan { paths, framing }) = plan else { return envelope::refused(fault) };
-    let inputs = match body {
-        None => Vec::new(),
-        Some(body) if framing == Framing::Single => vec![Some(body.clone())],
-        Some(body) => batch::inputs(body, paths.len()).unwrap_or_default(),
-    };
-    let transformer = |index: usize| {
-        Transformer::of_input(inputs.get(index).and_then(Option::as_ref).map(Bytes::as_ref))
-    };
-    if framing == Framing::Lines10 {
+fn limited_reply(
+    head: &Parts,
+    plan: Result<CallPlan, Fault>,
+    body: Option<&Bytes>,
+    fault: Fault,
+) -> Response {
+    let transformers = transformers(head, body);
+    if let Ok(CallPlan { paths, framing: Framing::Lines10 }) = plan {
+        let transformer = |index: usize| transformers.get(index).copied().unwrap_or_default();
         let call = |(index, path)| Call { path, transformer: transformer(index) };
         let calls: Vec<_> = paths.into_iter().enumerate().map(call).collect();
         let outcomes = calls.iter().map(|_| ready(Err(fault.clone()))).collect();
         return envelope::refused_with(stream::lines10(calls, outcomes), fault);
     }
-    let is_superjson = (0..inputs.len()).any(|index| transformer(index) == Transformer::Superjson);
-    let transformer = if is_superjson { Transformer::Superjson } else { Transformer::Plain };
-    envelope::refused_for(transformer, fault)
+    envelope::refused(&transformers, fault)
+}
+
+/// One error for a whole request, in the format that the client reads. The body is read as that of
+/// any other request.
+async fn refused(
+    transport: &Transport,
+    head: &Parts,
+    sender: Sender,
+    body: Body,
+    fault: Fault,
+) -> Response {
+    let body = transport.read(sender, head, body).await;
+    let mut response = envelope::refused(&transformers(head, body.as_ref().ok()), fault);
+    if body.is_err() {
+        envelope::close(&mut response, head.version);
+    }
+    response
+}
+
+/// The transformers of the calls of a request, as far as its body shows them.
+fn transformers(head: &Parts, body: Option<&Bytes>) -> Vec<Transformer> {
+    let inputs = match body {
+        None => Vec::new(),
+        Some(body) if request::is_batch(head) => batch::inputs(body, CALLS_MAX).unwrap_or_default(),
+        Some(body) => vec![Some(body.clone())],
+    };
+    inputs.iter().map(|input| Transformer::from_input(input.as_deref())).collect()
 }
 
 /// Reads the body, runs the calls of a plan and frames their outcomes. The body is read even if a
@@ -274,7 +295,7 @@ async fn single_call(
     path: &str,
     input: Result<Bytes, Fault>,
 ) -> Response {
-    let transformer = Transformer::of_input(input.as_deref().ok());
+    let transformer = Transformer::from_input(input.as_deref().ok());
     let ready = || {
         let (procedure, app) = gate(path, head, access)?;
         let input = input.as_deref().map_err(Clone::clone)?;
@@ -313,7 +334,7 @@ fn jobs(
     let key = idempotency_key(&head.headers);
     let job = |(index, path): (usize, String)| {
         let input = inputs.as_ref().map(|inputs| inputs.get(index).cloned().flatten());
-        let transformer = Transformer::of_input(input.as_ref().ok().and_then(Option::as_deref));
+        let transformer = Transformer::from_input(input.as_ref().ok().and_then(Option::as_deref));
         let ready = || {
             let (procedure, app) = gate(&path, head, access)?;
             let app = Arc::clone(app);
@@ -333,9 +354,6 @@ fn gate<'a>(
     head: &Parts,
     access: &'a AccessCheck,
 ) -> Result<(Procedure, &'a Arc<AppView>), Fault> {
-    if let Some(denied) = access.denied_by_token() {
-        return Err(denied.into());
-    }
     let Some(procedure) = Procedure::on_path(path) else {
         let message = format!("No procedure found on path \"{path}\"");
         return Err(Fault::new(Code::NotFound, message));

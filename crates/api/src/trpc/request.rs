@@ -42,7 +42,7 @@ pub(super) struct CallPlan {
 
 impl CallPlan {
     pub(super) fn read(head: &Parts, raw_path: &str) -> Result<Self, Fault> {
-        let is_batch = query::first(head.uri.query(), "batch").as_deref() == Some("1");
+        let is_batch = is_batch(head);
         let framing = framing(&head.headers, is_batch);
         let path = procedure_path(raw_path)?;
         if head.method != Method::GET {
@@ -60,6 +60,11 @@ impl CallPlan {
         }
         Ok(Self { paths, framing })
     }
+}
+
+/// Whether the body has an input for each of several calls.
+pub(super) fn is_batch(head: &Parts) -> bool {
+    query::first(head.uri.query(), "batch").as_deref() == Some("1")
 }
 
 /// Version 11 asks for lines by `trpc-accept` or `Accept`, version 10 by `trpc-batch-mode`; the

@@ -41,28 +41,28 @@ pub(super) struct SystemNames {
     ask: Ask,
     threads: Arc<Semaphore>,
     /// The names that are being looked up.
-    asked: Arc<Mutex<HashMap<String, Asked>>>,
+    pending: Arc<Mutex<HashMap<String, PendingLookup>>>,
 }
 
-type Asked = Shared<BoxFuture<'static, Result<Vec<SocketAddr>, String>>>;
+type PendingLookup = Shared<BoxFuture<'static, Result<Vec<SocketAddr>, String>>>;
 
 impl SystemNames {
     pub(super) fn new(ask: Ask, threads: usize) -> Self {
-        Self { ask, threads: Arc::new(Semaphore::new(threads)), asked: Arc::default() }
+        Self { ask, threads: Arc::new(Semaphore::new(threads)), pending: Arc::default() }
     }
 }
 
 impl Names for SystemNames {
     fn look_up(&self, name: String) -> LookUp {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = asked.entry(name).or_insert_with_key(|name| {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = pending.entry(name).or_insert_with_key(|name| {
             let look_up = on_a_thread(self.ask, name.clone(), Arc::clone(&self.threads));
-            let (asked, name) = (Arc::clone(&self.asked), name.clone());
+            let (pending, name) = (Arc::clone(&self.pending), name.clone());
             // A task goes on when nobody waits any more: the thread becomes free for others, and
             // the next request for this name gets a new answer.
             let task = tokio::spawn(async move {
                 let found = look_up.await;
-                asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+                pending.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
                 found
             });
             async move { task.await.unwrap_or_else(|error| Err(not_looked_up(&error))) }
@@ -104,10 +104,10 @@ pub(super) struct PolicyResolver {
 
 impl PolicyResolver {
     pub(super) fn new(policy: &Arc<OutboundPolicy>) -> Self {
-        Self::of(policy, Arc::new(SystemNames::new(ask_system, THREADS_MAX)))
+        Self::with_names(policy, Arc::new(SystemNames::new(ask_system, THREADS_MAX)))
     }
 
-    pub(super) fn of(policy: &Arc<OutboundPolicy>, names: Arc<dyn Names>) -> Self {
+    pub(super) fn with_names(policy: &Arc<OutboundPolicy>, names: Arc<dyn Names>) -> Self {
         Self { policy: Arc::clone(policy), names }
     }
 }

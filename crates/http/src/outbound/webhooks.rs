@@ -228,7 +228,7 @@ mod tests {
             OutboundPolicy { networks: vec!["192.0.2.0/24".parse().unwrap()], ..(*policy).clone() };
         let open = Arc::new(open);
         let names = Arc::new(Rebinding(Mutex::new(vec!["192.0.2.1", "127.0.0.1"])));
-        let resolver = PolicyResolver::of(&open, names);
+        let resolver = PolicyResolver::with_names(&open, names);
         let client = WebhookClient::with(open, resolver, Duration::from_millis(300));
         let url = || format!("http://rebound.example:{port}/hook");
         let first = client.send(request(url())).await.unwrap_err();
@@ -257,7 +257,7 @@ mod tests {
     #[tokio::test]
     async fn the_error_for_an_internal_name_is_that_for_a_name_that_does_not_exist() {
         let policy = Arc::new(OutboundPolicy { networks: Vec::new(), plain_http: true });
-        let resolver = PolicyResolver::of(&policy, Arc::new(Internal));
+        let resolver = PolicyResolver::with_names(&policy, Arc::new(Internal));
         let client = WebhookClient::with(policy, resolver, Duration::from_secs(5));
         let send = async |host: &str| client.send(request(format!("http://{host}/"))).await;
         let internal = send("wiki.internal").await.unwrap_err();

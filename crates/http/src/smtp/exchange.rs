@@ -12,7 +12,7 @@ use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 use lettre::transport::smtp::extension::{Extension, MailBodyParameter, MailParameter};
 use sluice_engine::mail::SendError;
 
-use super::{LATE, refusal};
+use super::{LATE, ReplyTo, refusal};
 
 /// How long the server may take to accept the sender, the recipient and the beginning of the
 /// content.
@@ -36,7 +36,7 @@ pub(super) async fn hand_over(
     let outcome = match accepted {
         Ok(()) => match tokio::time::timeout(CONTENT_MAX, connection.message(content)).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) if error.status().is_some() => Err(refusal(&error)),
+            Ok(Err(error)) if error.status().is_some() => Err(refusal(&error, ReplyTo::Content)),
             // The connection was lost after the content, or part of it, was sent.
             Ok(Err(_)) => return Err(SendError::Unanswered),
             Err(_) => return Err(SendError::Unanswered),
@@ -66,10 +66,12 @@ async fn send_envelope(
     if !is_ascii {
         parameters.push(MailParameter::Body(MailBodyParameter::EightBitMime));
     }
-    let failed = |error| refusal(&error);
-    connection.command(Mail::new(Some(from), parameters)).await.map_err(failed)?;
-    connection.command(Rcpt::new(to, Vec::new())).await.map_err(failed)?;
-    connection.command(Data).await.map_err(failed)?;
+    let refused = |reply_to| move |error| refusal(&error, reply_to);
+    let sender = connection.command(Mail::new(Some(from), parameters)).await;
+    sender.map_err(refused(ReplyTo::Session))?;
+    let recipient = connection.command(Rcpt::new(to, Vec::new())).await;
+    recipient.map_err(refused(ReplyTo::Recipient))?;
+    connection.command(Data).await.map_err(refused(ReplyTo::Content))?;
     Ok(())
 }
 
@@ -148,6 +150,24 @@ mod tests {
         }
     }
 
+    /// A server that replies so to a line with this word.
+    async fn refuse_at(stream: DuplexStream, refused: &'static str, with: &'static str) {
+        let (read, mut write) = split(stream);
+        let mut lines = BufReader::new(read).lines();
+        write.write_all(b"220 mail.test\r\n").await.unwrap();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let reply = match line.split(' ').next().unwrap_or_default() {
+                word if word == refused => with,
+                "DATA" => "354 go on\r\n",
+                "EHLO" | "MAIL" | "RCPT" | "." | "QUIT" => "250 OK\r\n",
+                _ => continue,
+            };
+            if write.write_all(reply.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// A server that takes this many seconds before its reply to the recipient and to the content.
     async fn serve(stream: DuplexStream, to_recipient: u64, to_content: u64) {
         let (read, mut write) = split(stream);
@@ -206,6 +226,32 @@ mod tests {
             let (ours, theirs) = duplex(1_024);
             tokio::spawn(close_at(theirs, last));
             assert_eq!(handed_over(ours).await, Err(expected), "{last}");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_a_refusal_of_the_recipient_is_a_bounce() {
+        for (at, reply, is_bounce) in [
+            ("RCPT", "550 No such user\r\n", true),
+            ("RCPT", "550 5.1.1 No such user\r\n", true),
+            ("RCPT", "552 5.2.2 Mailbox full\r\n", true),
+            ("RCPT", "554 5.7.1 Relay access denied\r\n", false),
+            ("RCPT", "550 5.1.8 Bad address of the sender\r\n", false),
+            ("RCPT", "451 4.3.0 Later\r\n", false),
+            ("MAIL", "550 Sender not allowed\r\n", false),
+            ("MAIL", "553 5.1.7 Bad sender\r\n", false),
+            ("MAIL", "550 5.1.1 Unknown\r\n", false),
+            ("DATA", "550 Rejected\r\n", false),
+            (".", "550 Message rejected\r\n", false),
+            (".", "550 5.1.1 No such user\r\n", true),
+        ] {
+            let (ours, theirs) = duplex(1_024);
+            tokio::spawn(refuse_at(theirs, at, reply));
+            let outcome = handed_over(ours).await.unwrap_err();
+            let is_known = matches!(outcome, SendError::Bounced(_) | SendError::Delayed(_));
+            assert!(is_known, "{at} {reply}: {outcome:?}");
+            let bounced = matches!(outcome, SendError::Bounced(_));
+            assert_eq!(bounced, is_bounce, "{at} {reply}: {outcome:?}");
         }
     }
 

@@ -122,7 +122,7 @@ impl SmtpTransport {
         let bytes = message::encode(&mail, &self.sender);
         let connecting = tokio::time::timeout(READY_MAX, self.connection()).await;
         let connected = connecting.map_err(|_| SendError::Unreachable(LATE.to_owned()))?;
-        let connection = connected.map_err(|error| refusal(&error))?;
+        let connection = connected.map_err(|error| refusal(&error, ReplyTo::Session))?;
         exchange::hand_over(connection, from, to, &bytes).await
     }
 
@@ -160,9 +160,18 @@ impl Transport for SmtpTransport {
     }
 }
 
+/// What a reply answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReplyTo {
+    /// The connection, the sign-in, or the sender.
+    Session,
+    Recipient,
+    Content,
+}
+
 /// What an error means for the e-mail. The text of a reply may name the recipient, so only its
 /// codes are kept.
-fn refusal(error: &Error) -> SendError {
+fn refusal(error: &Error, reply_to: ReplyTo) -> SendError {
     let Some(status) = error.status() else {
         let what = match error {
             error if error.is_timeout() => LATE,
@@ -182,7 +191,7 @@ fn refusal(error: &Error) -> SendError {
     if SIGN_IN_CODES.contains(&code) {
         return SendError::Unreachable(format!("it refused to sign in ({codes})"));
     }
-    match error.is_permanent() && is_about_recipient(code, enhanced_code(&text)) {
+    match error.is_permanent() && is_about_recipient(reply_to, code, enhanced_code(&text)) {
         true => SendError::Bounced(codes),
         false => SendError::Delayed(codes),
     }
@@ -190,10 +199,13 @@ fn refusal(error: &Error) -> SendError {
 
 /// Whether a refusal is about the address. Others are about the sender, the content or the server,
 /// and may be gone later.
-fn is_about_recipient(code: u16, enhanced: Option<&str>) -> bool {
-    match enhanced {
-        Some(enhanced) => enhanced.starts_with("5.1.") || enhanced.starts_with("5.2."),
-        None => [550, 551, 553].contains(&code),
+fn is_about_recipient(reply_to: ReplyTo, code: u16, enhanced: Option<&str>) -> bool {
+    match (reply_to, enhanced) {
+        (ReplyTo::Session, _) | (ReplyTo::Content, None) => false,
+        (ReplyTo::Recipient, None) => [550, 551, 553].contains(&code),
+        // Those two are about the address of the sender.
+        (_, Some("5.1.7" | "5.1.8")) => false,
+        (_, Some(enhanced)) => enhanced.starts_with("5.1.") || enhanced.starts_with("5.2."),
     }
 }
 

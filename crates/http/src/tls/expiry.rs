@@ -10,9 +10,11 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 /// The digits of the year that a short time leaves out: 50 and later are of the last century.
 const SHORT_YEAR_PIVOT: u32 = 50;
+/// The time of a certificate that does not expire (RFC 5280, section 4.1.2.5).
+const NO_EXPIRY: &str = "99991231235959Z";
 
-/// The time after which the certificate is not valid; `None` if it cannot be read.
-pub(super) fn of(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
+/// The time after which the certificate is not valid; `None` if there is none or it cannot be read.
+pub(super) fn not_after(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
     let (_, whole, _) = element(certificate)?;
     let (_, mut rest, _) = element(whole)?;
     if rest.first() == Some(&VERSION) {
@@ -52,7 +54,7 @@ fn instant(kind: u8, text: &str) -> Option<Timestamp> {
             let year: u32 = year.parse().ok()?;
             (if year < SHORT_YEAR_PIVOT { 2000 + year } else { 1900 + year }, rest)
         }
-        GENERALIZED_TIME => {
+        GENERALIZED_TIME if text != NO_EXPIRY => {
             let (year, rest) = text.split_at_checked(4)?;
             (year.parse().ok()?, rest)
         }
@@ -76,8 +78,8 @@ mod tests {
             (UTC_TIME, "491231235959Z", Some("2049-12-31T23:59:59.000Z")),
             (UTC_TIME, "500101000000Z", Some("1950-01-01T00:00:00.000Z")),
             (GENERALIZED_TIME, "20500101000000Z", Some("2050-01-01T00:00:00.000Z")),
-            // The end of time: it does not expire.
-            (GENERALIZED_TIME, "99991231235959Z", None),
+            (GENERALIZED_TIME, "99991231235958Z", Some("9999-12-31T23:59:58.000Z")),
+            (GENERALIZED_TIME, NO_EXPIRY, None),
             (UTC_TIME, "261318000000Z", None),
             (UTC_TIME, "2611180000Z", None),
             (UTC_TIME, "261118000000+0100", None),
@@ -98,7 +100,7 @@ mod tests {
             &[SEQUENCE, 0x82, 0xff, 0xff],
             &[SEQUENCE, 2, SEQUENCE, 0],
         ] {
-            assert_eq!(of(&CertificateDer::from(bytes)), None, "{bytes:?}");
+            assert_eq!(not_after(&CertificateDer::from(bytes)), None, "{bytes:?}");
         }
     }
 }

@@ -46,6 +46,25 @@ async fn a_patch_changes_only_named_settings_and_null_resets() {
 }
 
 #[tokio::test]
+async fn a_whole_number_may_be_written_with_a_fraction_of_zero_or_an_exponent() {
+    let site = Site::start().await;
+    let (id, _) = site.app().await;
+    let patch: Value = serde_json::from_str(
+        r#"{"graceWindowSeconds": 60.0, "retentionDays": 1e2, "tokenLifetimeSeconds": 600.0,
+            "limits": {"callsPerSecond": 1e1, "bytesPerDay": 1e9}}"#,
+    )
+    .unwrap();
+    let app = site.patch(&format!("/apps/{id}"), patch).await.ok(200);
+    let read = ["graceWindowSeconds", "retentionDays", "tokenLifetimeSeconds"].map(|it| &app[it]);
+    assert_eq!(read, [&json!(60), &json!(100), &json!(600)]);
+    assert_eq!(app["limits"], json!({"callsPerSecond": 10, "bytesPerDay": 1_000_000_000}));
+    let flow = site.flow(&id).await;
+    let patch = json!({"graceWindowSeconds": 60.0, "closeAfter": 200.0});
+    let flow = site.patch(&format!("/flows/{flow}"), patch).await.ok(200);
+    assert_eq!((&flow["graceWindowSeconds"], &flow["closeAfter"]), (&json!(60), &json!(200)));
+}
+
+#[tokio::test]
 async fn a_wrong_patch_is_refused_with_every_fault_and_changes_nothing() {
     let site = Site::start().await;
     let (id, _) = site.app().await;

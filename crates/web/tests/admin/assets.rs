@@ -51,7 +51,7 @@ async fn an_image_is_uploaded_served_listed_and_deleted() {
     assert_eq!(again, made);
     let other = upload(&site, &app, png(300, 100, [10, 200, 10])).await.ok(201);
     let listed = site.get(&format!("/apps/{app}/assets")).await.ok(200);
-    assert_eq!(listed, json!({"items": [other, made]}));
+    assert_eq!(listed, json!({"items": [other, made], "next": null}));
 
     let path = format!("/a/{id}");
     let (status, headers, bytes) = read(&site, &path, None).await;
@@ -102,7 +102,10 @@ async fn what_is_no_image_or_too_large_is_refused() {
             assert_eq!(refused["errors"][0]["pointer"], "");
         }
     }
-    assert_eq!(site.get(&format!("/apps/{app}/assets")).await.ok(200), json!({"items": []}));
+    assert_eq!(
+        site.get(&format!("/apps/{app}/assets")).await.ok(200),
+        json!({"items": [], "next": null})
+    );
     // The content decides, not the declared type; a large image is scaled down.
     let made = send(&site, ROOT, &app, "image/jpeg; q=1", png(4_096, 2_048, [7; 3])).await.ok(201);
     assert_eq!((&made["width"], &made["height"]), (&json!(2_000), &json!(1_000)));

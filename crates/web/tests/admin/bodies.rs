@@ -6,6 +6,7 @@ use http::request::Builder;
 use serde_json::json;
 use sluice_web::admin;
 
+use crate::png::png;
 use crate::support::{ROOT, Site, definition};
 
 fn request(method: &str, path: &str) -> Builder {
@@ -63,6 +64,41 @@ async fn only_json_is_accepted() {
             reply.problem(415, "unsupported_media_type");
         } else {
             reply.ok(status);
+        }
+    }
+}
+
+/// Otherwise a compressed body is reported as malformed.
+#[tokio::test]
+async fn only_uncompressed_bodies_are_accepted() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    let [keys, invitations, assets] = [
+        format!("/apps/{app}/keys"),
+        format!("/flows/{flow}/invitations"),
+        format!("/apps/{app}/assets"),
+    ];
+    let json = "application/json";
+    for (path, media_type, body) in [
+        ("/apps", json, br#"{"name":"x"}"#.to_vec()),
+        (&keys, json, b"{}".to_vec()),
+        (&invitations, "text/csv", b"userId\n7\n".to_vec()),
+        (&assets, "image/png", png(2, 2, [1; 3])),
+    ] {
+        for coding in ["gzip", "br", "gzip, identity", "Identity"] {
+            let asked = with_token("POST", path).header("content-type", media_type);
+            let asked = asked.header("content-encoding", coding);
+            let reply = site.raw(asked.body(Body::from(body.clone())).unwrap()).await;
+            if coding == "Identity" {
+                assert!((200..300).contains(&reply.status), "{path}: {}", reply.text);
+                continue;
+            }
+            let problem = reply.problem(415, "unsupported_media_type");
+            let detail = format!(
+                "The Content-Encoding \"{coding}\" is not supported; send the body uncompressed."
+            );
+            assert_eq!(problem["detail"], detail, "{path}");
         }
     }
 }
@@ -134,6 +170,18 @@ async fn an_operation_without_fields_accepts_only_no_body_or_an_empty_object() {
             assert!((200..300).contains(&reply.status), "{path}: {}", reply.text);
         }
     }
+}
+
+#[tokio::test]
+async fn an_operation_without_parameters_names_each_one_that_it_refuses() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let unknown = "is not known here; this takes no parameters";
+    let reply = site.delete(&format!("/apps/{app}/keys/x?dryRun=true&a%2Fb&dryRun=false")).await;
+    reply.faults(&[("/a~1b", unknown), ("/dryRun", unknown)]);
+    site.get(&format!("/apps/{app}?")).await.ok(200);
+    site.get("/nothing?a=1").await.problem(404, "route_not_found");
+    site.put("/mail-test?a=1", json!({})).await.problem(405, "method_not_allowed");
 }
 
 #[tokio::test]

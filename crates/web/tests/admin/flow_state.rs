@@ -62,7 +62,7 @@ async fn an_archived_flow_is_restored_as_it_was() {
         assert_eq!(restored, before);
     }
     site.store(&key, &version, json!({})).await;
-    assert_eq!(actions(&site, &app).await[..2], ["flow.unarchived", "flow.archived"]);
+    assert_eq!(actions(&site, &app).await[..2], ["flow.restored", "flow.archived"]);
 }
 
 #[tokio::test]

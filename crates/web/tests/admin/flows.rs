@@ -83,6 +83,7 @@ async fn a_window_is_replaced_completely_and_null_opens_it() {
         (json!({"endsAt": "2026-12-01T21:00:00+01:00"}), window(None, Some(night))),
         (json!({"startsAt": null, "endsAt": null}), window(None, None)),
         (json!({}), window(None, None)),
+        (json!({"endsAt": "9999-12-31T23:59:59Z"}), window(None, Some("9999-12-31T23:59:59.000Z"))),
     ] {
         let changed = site.patch(&path, json!({"liveWindow": patch})).await.ok(200);
         assert_eq!(changed["liveWindow"], expected);
@@ -110,6 +111,10 @@ async fn a_wrong_flow_patch_is_refused() {
         (
             json!({"liveWindow": {"startsAt": "soon"}}),
             ("/liveWindow/startsAt", "must be an RFC 3339"),
+        ),
+        (
+            json!({"liveWindow": {"endsAt": "9999-12-31T23:59:59-01:00"}}),
+            ("/liveWindow/endsAt", "must be a time from 0001-01-01T00:00:00.000Z to 9999-12-31"),
         ),
         (json!({"liveWindow": {"startsAt": 5}}), ("/liveWindow/startsAt", "must be a string")),
         (

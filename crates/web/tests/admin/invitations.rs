@@ -1,4 +1,4 @@
-//! Invitations over HTTP: one, a file of them, listed and counted by state, withdrawn.
+//! Invitations over HTTP: one, a file of them, listed and counted by state, revoked.
 
 use axum::body::Body;
 use http::Request;
@@ -123,6 +123,10 @@ async fn a_file_is_imported_completely_or_not_at_all() {
     let allowed = send_file(&site, &flow, "?duplicates=allow", more, "*/*").await;
     assert_eq!(allowed.ok(201), json!({"created": 2, "skipped": 0}));
     assert_eq!(counts(&site, &flow).await["sent"], 5);
+    // One person as JSON who is left out: nothing was created.
+    let ada = json!({"identities": [{"type": "traits.email", "value": "ada@mail.example"}]});
+    let skipped = site.post(&format!("/flows/{flow}/invitations?duplicates=skip"), ada).await;
+    assert_eq!(skipped.ok(200), json!({"created": 0, "skipped": 1}));
 }
 
 #[tokio::test]

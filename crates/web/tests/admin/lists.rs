@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Site, definition};
+use crate::assets::send;
+use crate::png::png;
+use crate::support::{ROOT, Site, definition, text};
 
 /// Reads a list in pages of two, and asserts that together they are the whole list in order.
 async fn check(site: &Site, path: &str, id: &str, length: usize) {
@@ -66,6 +68,49 @@ async fn every_list_is_paged_by_its_last_id() {
     check(&site, &format!("/apps/{app}/members"), "userId", 5).await;
 }
 
+/// Creates five of what the bounded lists of an app and a flow have.
+async fn fill_bounded_lists(site: &Site, app: &str, flow: &str) {
+    for number in 0..5_u8 {
+        // The names of keys sort opposite to their times.
+        let kid = format!("key-{}", 5 - number);
+        let key = json!({"type": "jwks", "url": "https://id.example/keys", "kid": kid});
+        site.post(&format!("/apps/{app}/identity-keys"), key).await.ok(201);
+        let webhook = json!({"url": "https://hooks.example/"});
+        site.post(&format!("/apps/{app}/webhooks"), webhook).await.ok(201);
+        send(site, ROOT, app, "image/png", png(2, 2, [number; 3])).await.ok(201);
+        let report = json!({"title": "Results", "questions": ["nps"]});
+        site.post(&format!("/flows/{flow}/reports"), report).await.ok(201);
+        site.clock.advance_millis(1);
+    }
+}
+
+#[tokio::test]
+async fn a_bounded_list_is_paged_like_others() {
+    let site = Site::start().await;
+    let (app, _) = site.app().await;
+    let flow = site.flow(&app).await;
+    site.publish(&flow).await;
+    fill_bounded_lists(&site, &app, &flow).await;
+    let (keys, assets) = (format!("/apps/{app}/identity-keys"), format!("/apps/{app}/assets"));
+    check(&site, &keys, "kid", 5).await;
+    check(&site, &format!("/apps/{app}/webhooks"), "webhookId", 5).await;
+    check(&site, &assets, "assetId", 5).await;
+    check(&site, &format!("/flows/{flow}/reports"), "reportId", 5).await;
+    let oldest = site.get(&format!("{keys}?limit=1")).await.ok(200);
+    assert_eq!(oldest["next"], "key-5");
+    let unknown = site.get(&format!("{keys}?after=key-6")).await;
+    unknown.faults(&[("/after", "must be \"next\" as the page before gave it")]);
+    site.delete(&format!("{keys}/key-5")).await.ok(204);
+    let second = site.get(&format!("{keys}?limit=1&after=key-5")).await.ok(200);
+    assert_eq!(second["items"][0]["kid"], "key-4", "a revoked key is still a cursor");
+    let page = site.get(&format!("{assets}?limit=2")).await.ok(200);
+    let next = text(&page["next"]);
+    let rest = site.get(&format!("{assets}?after={next}")).await.ok(200);
+    site.delete(&format!("{assets}/{next}")).await.ok(204);
+    let after_deleted = site.get(&format!("{assets}?after={next}")).await.ok(200);
+    assert_eq!(after_deleted, rest, "a deleted image is still a cursor");
+}
+
 #[tokio::test]
 async fn a_limit_or_cursor_out_of_range_is_refused() {
     let site = Site::start().await;
@@ -80,6 +125,9 @@ async fn a_limit_or_cursor_out_of_range_is_refused() {
         format!("/flows/{flow}/responses"),
         "/tokens".to_owned(),
         "/audit".to_owned(),
+        format!("/apps/{app}/webhooks"),
+        format!("/apps/{app}/assets"),
+        format!("/flows/{flow}/reports"),
     ] {
         for (query, faults) in [
             ("limit=0", vec![limit]),

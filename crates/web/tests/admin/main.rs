@@ -9,6 +9,7 @@ mod computed;
 mod crosstab;
 mod design;
 mod document;
+mod documented_tables;
 mod etags;
 mod flow_keys;
 mod flow_state;

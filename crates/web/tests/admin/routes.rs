@@ -105,7 +105,7 @@ impl Things {
             ("GET", "/respondents") => "?appId={appId}",
             ("DELETE", "/respondents") => "?appId={appId}&type=userId&value=u-1&answers=keep",
             (_, "/respondents/export") => "?appId={appId}&type=userId&value=u-1",
-            (_, "/respondents/{respondentId}") => "?answers=keep",
+            ("DELETE", "/respondents/{respondentId}") => "?answers=keep",
             (_, "/flows/{flowId}/export") => "?format=csv",
             (_, "/flow_versions/{flowVersionId}/schema") => "?payload=4",
             (_, "/flows/{flowId}/crosstab") => "?rows=nps&columns=why",
@@ -168,6 +168,25 @@ pub(crate) fn body(route: &Route) -> Value {
         ("PATCH", _) => json!({"name": "x"}),
         _ => Value::Null,
     }
+}
+
+/// A misspelled parameter must not be ignored, least of all by a request that changes something.
+#[tokio::test]
+async fn every_operation_refuses_unknown_query_parameters_and_changes_nothing() {
+    let site = Site::start().await;
+    let things = Things::make(&site).await;
+    let before = site.get("/audit").await.ok(200);
+    for route in routes() {
+        let mut path = things.path(&route);
+        path.push_str(if path.contains('?') { "&unknown=1" } else { "?unknown=1" });
+        let reply = site.call(ROOT, &route.method, &path, &body(&route)).await;
+        reply.faults(&[("/unknown", "is not known here")]);
+        if route.method == "GET" {
+            let head = site.call(ROOT, "HEAD", &path, &Value::Null).await;
+            assert_eq!(head.status, 422, "HEAD {path}");
+        }
+    }
+    assert_eq!(site.get("/audit").await.ok(200), before, "nothing may change");
 }
 
 /// Calls the operation with a body that it accepts.

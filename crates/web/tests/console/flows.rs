@@ -106,7 +106,7 @@ async fn a_flow_is_duplicated_and_an_archived_one_is_listed_separately() {
     // It is restored as it was.
     assert!(text.contains(&format!("action=\"/console/flows/{flow}/unarchive\"")), "{text}");
     let done = desk.post(&format!("/console/flows/{flow}/unarchive"), &[]).await;
-    assert_eq!(Desk::led_to(&done), format!("/console/flows/{flow}/edit?done=unarchived"));
+    assert_eq!(Desk::led_to(&done), format!("/console/flows/{flow}/edit?done=restored"));
     site.submit(&submission(version)).await.assert_accepted();
 }
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use sluice_engine::verify::{Checked, IdTokens, Invalid, KeySource, NotProven};
+use sluice_engine::verify::{IdTokens, Invalid, KeySource, NotProven, TokenOutcome};
 use sluice_flow::time::Timestamp;
 
 use axum::body::Body;
@@ -207,7 +207,7 @@ async fn only_a_verified_address_counts() {
 #[tokio::test]
 async fn a_forged_stale_or_foreign_token_is_refused() {
     let signer = Signer::p256();
-    let invalid = |why| NotProven::Token(Checked::Invalid(why));
+    let invalid = |why| NotProven::Token(TokenOutcome::Invalid(why));
     let now = START / 1000;
     for (name, value, expected) in [
         ("nonce", json!("another"), NotProven::NonceWrong),
@@ -231,7 +231,7 @@ async fn a_forged_stale_or_foreign_token_is_refused() {
     let mut old = claims();
     (old["iat"], old["exp"]) = (json!(now - 900), json!(now - 600));
     let proven = checked(&signer, &signer.token(Some("one"), &old)).await;
-    assert_eq!(proven, Err(NotProven::Token(Checked::Expired)));
+    assert_eq!(proven, Err(NotProven::Token(TokenOutcome::Expired)));
     let mut ours = claims();
     (ours["aud"], ours["azp"]) = (json!([CLIENT, "another"]), json!(CLIENT));
     assert!(checked(&signer, &signer.token(Some("one"), &ours)).await.is_ok());
@@ -240,7 +240,7 @@ async fn a_forged_stale_or_foreign_token_is_refused() {
 #[tokio::test]
 async fn a_signature_is_valid_only_with_its_key_and_algorithm() {
     let signer = Signer::p256();
-    let invalid = |why| Err(NotProven::Token(Checked::Invalid(why)));
+    let invalid = |why| Err(NotProven::Token(TokenOutcome::Invalid(why)));
     let (other, text) = (Signer::p256(), claims().to_string());
     let forged = other.token(Some("one"), &claims());
     assert_eq!(checked(&signer, &forged).await, invalid(Invalid::SignatureWrong));

@@ -1,13 +1,17 @@
 //! The settings pages: what they show, what they change, and secrets that are shown once.
 
 use crate::use_cases::UseCases as _;
-use serde_json::json;
+use axum::body::Body;
+use http::Request;
+use serde_json::{Value, json};
 use sluice_engine::people::NewUser;
 use sluice_engine::rows::{IdentityVerification, Page, Role, Scope};
 use sluice_engine::verify::{IdClaims, Presented};
+use sluice_engine::{Duplicates, NewInvitation};
+use sluice_web::admin;
 
 use crate::shop::tokens::Signer;
-use crate::support::{ORIGIN, PASSWORD, START, Site, actor, definition};
+use crate::support::{ORIGIN, PASSWORD, ROOT, START, Site, actor, definition};
 
 #[tokio::test]
 async fn every_page_of_settings_is_shown_to_an_owner() {
@@ -181,7 +185,7 @@ async fn a_respondent_is_found_exported_and_erased_after_a_confirmation() {
     let file = owner.post(&format!("{one}/export"), &[]).await;
     let kept = format!("attachment; filename=\"{id}.json\"");
     assert_eq!(file.headers["content-disposition"], kept.as_str());
-    let whole: serde_json::Value = serde_json::from_str(&file.ok()).unwrap();
+    let whole: Value = serde_json::from_str(&file.ok()).unwrap();
     assert_eq!(whole["responses"][0]["answers"], json!({"why": "Because."}));
     assert_eq!(whole["respondent"]["identities"][0]["value"], "7");
     let unsure = owner.post(&format!("{one}/erase"), &[("answers", "delete")]).await;
@@ -193,6 +197,37 @@ async fn a_respondent_is_found_exported_and_erased_after_a_confirmation() {
     );
     assert_eq!(owner.get(&one).await.status, 404);
     assert!(owner.get(&path).await.ok().contains("No respondents yet"));
+}
+
+#[tokio::test]
+async fn the_file_about_a_respondent_is_the_same_as_that_of_the_admin_api() {
+    let site = Site::start().await;
+    let app = site.app("Shop").await;
+    let (flow, version) = site.flow(app, definition("Feedback")).await;
+    let invited = |kind: &str, value: &str| {
+        NewInvitation::from_identities(vec![(kind.to_owned(), value.to_owned())], None).unwrap()
+    };
+    let new = [invited("traits.email", "Ann@mail.example"), invited("userId", "7")];
+    let made = site.engine.invite(&actor(), flow, &new, Duplicates::Refuse, false).await.unwrap();
+    let admitted = json!({
+        "respondentAnalyticsAdmission": "admitted", "answers": {"why": "Because."},
+        "identities": [{"type": "userId", "value": "7"}, {"type": "traits.email", "value": "ann@mail.example"}],
+        "flowAssignmentId": made[0].id()
+    });
+    let response = site.respond(app, version, admitted).await;
+    let id = site.engine.get_response(&actor(), response).await.unwrap().respondent_id.unwrap();
+    let owner = site.signed_in(Some(app), Role::Owner).await;
+    let path = format!("/console/apps/{app}/settings/respondents/{id}/export");
+    let file: Value = serde_json::from_str(&owner.post(&path, &[]).await.ok()).unwrap();
+    let request = Request::get(format!("{}/respondents/{id}/export", admin::BASE))
+        .header("authorization", format!("Bearer {ROOT}"));
+    let reply = site.raw(request.body(Body::empty()).unwrap()).await.ok();
+    assert_eq!(file, serde_json::from_str::<Value>(&reply).unwrap());
+    assert_eq!(file["responses"][0]["responseId"], json!(response));
+    let invitations = file["invitations"].as_array().unwrap().iter();
+    let mut states: Vec<_> = invitations.map(|it| it["state"].as_str().unwrap()).collect();
+    states.sort_unstable();
+    assert_eq!(states, ["completed", "sent"]);
 }
 
 #[tokio::test]

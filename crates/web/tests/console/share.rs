@@ -137,7 +137,7 @@ async fn with_enforced_verification_the_page_explains_the_token() {
 }
 
 #[tokio::test]
-async fn people_are_invited_once_listed_and_withdrawn() {
+async fn people_are_invited_once_listed_and_revoked() {
     let (site, _, flow) = opened().await;
     let root = site.root().await;
     let form = [("people", "ada@mail.example\n7\n"), ("until", "2026-12-01")];
@@ -204,7 +204,7 @@ async fn a_list_with_people_already_invited_shows_their_number() {
 }
 
 #[tokio::test]
-async fn an_invitation_is_withdrawn_only_under_its_flow() {
+async fn an_invitation_is_revoked_only_under_its_flow() {
     let (site, app, flow) = opened().await;
     let (other, _) = site.flow(app, everything()).await;
     let root = site.root().await;

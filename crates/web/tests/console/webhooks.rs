@@ -236,7 +236,7 @@ async fn a_secret_is_replaced_and_the_page_shows_how_long_the_old_one_is_valid()
     assert!(secret(&page).len() > 30 && page.contains("2026-11-16 02:00 UTC"), "{page}");
     let page = owner.get(&one).await.ok();
     assert!(!page.contains("whsec_") && page.contains("stays valid until"), "{page}");
-    assert!(owner.get(&format!("{one}/secret")).await.ok().contains("was replaced before"));
+    assert!(owner.get(&format!("{one}/secret")).await.ok().contains("was replaced recently"));
     owner.post(&format!("{one}/secret"), &[("keep", "0")]).await.ok();
     assert!(!owner.get(&one).await.ok().contains("stays valid until"));
     assert_eq!(owner.post(&format!("{one}/secret"), &[("keep", "5")]).await.status, 422);

@@ -2,12 +2,16 @@
 
 use serde_json::json;
 use sluice_engine::AdminError;
+use sluice_engine::branding::HostedPatch;
 use sluice_engine::rows::{IdentityVerification, Scope};
 use sluice_engine::{AppPatch, NewInvitation};
-use sluice_flow::id::FlowId;
+use sluice_flow::design::DesignField;
+use sluice_flow::id::{FlowId, MailId};
 use sluice_flow::invitation::Invitee;
+use sluice_flow::time::Timestamp;
+use sluice_store::{At, MailKind, MailRow, MailWrite, Write};
 
-use crate::browser::{Browser, READ, answers, one, path, published};
+use crate::browser::{Browser, READ, answers, attribute, one, path, published};
 use crate::support::{START, Site, actor};
 use crate::use_cases::UseCases as _;
 
@@ -67,6 +71,59 @@ async fn a_path_is_of_one_flow_until_it_is_given_up() {
     set_path(&site, second, Some("my-survey")).await.unwrap();
     let page = Browser::open(&site, "/f/my-survey").await.html();
     assert!(page.contains(&format!("data-flow=\"{second}\"")), "{page}");
+}
+
+/// The id of an e-mail with a link to unsubscribe.
+async fn notice(site: &Site, flow: FlowId) -> MailId {
+    let mail_id = MailId::from_uuid(uuid::Uuid::from_u128(7));
+    let row = MailRow::new(mail_id, MailKind::Notice, Timestamp::from_millis(START));
+    let row = MailRow { app_id: Some(site.app), flow_id: Some(flow), ..row };
+    let added = vec![Write::Mail(MailWrite::Add(vec![row]))];
+    site.store.apply(At::Instance, added.into()).await.unwrap();
+    mail_id
+}
+
+/// Some mail gateways rewrite links like that.
+#[tokio::test]
+async fn escapes_in_a_link_make_no_difference_and_an_escaped_slash_separates_nothing() {
+    let site = Site::start().await;
+    let flow = published(&site, nps()).await;
+    set_path(&site, flow, Some("my-survey")).await.unwrap();
+    let svg = "data:image/svg+xml;base64,PHN2Zy8+".to_owned();
+    let design = [(DesignField::Logo, Some(svg))].into_iter().collect();
+    let hosted = Some(Some(HostedPatch { design, ..HostedPatch::default() }));
+    let patch = AppPatch { hosted, ..AppPatch::default() };
+    site.engine.update_app(&actor(), site.app, &patch).await.unwrap();
+    let opened = site.engine.flow(&actor(), Scope::Write, flow).await.unwrap();
+    let token = opened.test_link().unwrap().token;
+    let page = Browser::open(&site, &path(flow)).await.html();
+    for link in [
+        path(flow),
+        "/f/my-survey".to_owned(),
+        format!("{}/done", path(flow)),
+        format!("{}/visit", path(flow)),
+        format!("{}/test/{token}", path(flow)),
+        attribute(&page, "class=\"logo\" src=\""),
+        "/f/assets/embed.js".to_owned(),
+        format!("/u/{}", notice(&site, flow).await),
+    ] {
+        let escaped = link.replace('_', "%5F").replace('-', "%2d").replace('.', "%2E");
+        assert_ne!(escaped, link);
+        let (expected, reply) = (site.get(&link, &[]).await, site.get(&escaped, &[]).await);
+        assert!(matches!(expected.status, 200 | 204), "{link}: {}", expected.text());
+        assert_eq!(reply.status, expected.status, "{escaped}: {}", reply.text());
+        assert_eq!(reply.header("content-type"), expected.header("content-type"), "{escaped}");
+        for segment in [format!("x%2F{flow}"), format!("{flow}%2Fx")] {
+            let other = link.replace(&flow.to_string(), &segment);
+            let status = if other == link { expected.status } else { 404 };
+            assert_eq!(site.get(&other, &[]).await.status, status, "{other}");
+        }
+    }
+    assert_eq!(site.get(&format!("{}%2Fdone", path(flow)), &[]).await.status, 404);
+    let mut browser = Browser::open(&site, &path(flow).replace('_', "%5F")).await;
+    site.at(READ);
+    browser.press("send", &[("answers.nps", "9")]).await;
+    assert_eq!(answers(&site, flow).await, json!({"nps": "9"}));
 }
 
 /// The tags of a link card in a page.

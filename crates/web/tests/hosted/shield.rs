@@ -85,6 +85,7 @@ async fn an_address_that_sends_too_often_waits_and_keeps_its_answers() {
             assert!(
                 browser.html().contains("Kept.") && browser.html().contains("yours was not saved")
             );
+            assert!(browser.html().contains(&wait(seconds)), "{}", browser.html());
         }
     }
     assert_eq!(outcomes, [303, 303, 429, 303]);
@@ -120,8 +121,41 @@ async fn over_the_daily_bytes_a_form_explains_it_and_keeps_its_answers() {
         html.contains("No more responses can be saved today.") && html.contains("Kept."),
         "{html}"
     );
-    assert!(!html.contains("your network"));
+    // The page has that text for its script.
+    assert!(!html.contains("<p>Too many responses came from your network"));
+    assert!(html.contains("Try again in "), "{html}");
     assert_eq!(stored(&site, flow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn over_the_calls_of_its_app_a_form_explains_it_and_keeps_its_answers() {
+    let rates = Rates { calls: burst(1), bytes_per_day: None };
+    let site = Site::with_rates(Limits::default(), rates).await;
+    let flow = published(&site, text()).await;
+    for (answer, status) in [("First.", 303), ("Kept.", 429)] {
+        site.at(0);
+        let mut browser = Browser::open(&site, &path(flow)).await;
+        site.at(READ);
+        browser.press("send", &[("answers.q", answer)]).await;
+        let html = browser.html();
+        assert_eq!(browser.page.status, status, "{html}");
+        if status == 429 {
+            assert!(html.contains("Too many people are answering") && html.contains("Kept."));
+            let seconds = browser.page.header("retry-after").unwrap().parse().unwrap();
+            assert!(html.contains(&wait(seconds)), "{html}");
+        }
+    }
+    assert_eq!(stored(&site, flow).await.len(), 1);
+}
+
+/// What a page says about the value of its `Retry-After`.
+fn wait(seconds: u64) -> String {
+    match seconds {
+        1 => "Try again in 1 second.".to_owned(),
+        2..120 => format!("Try again in {seconds} seconds."),
+        120..7_200 => format!("Try again in {} minutes.", seconds.div_ceil(60)),
+        _ => format!("Try again in {} hours.", seconds.div_ceil(3_600)),
+    }
 }
 
 #[tokio::test]
@@ -159,10 +193,11 @@ async fn limited(limits: Limits) -> Site {
 
 #[tokio::test]
 async fn every_page_counts_toward_the_calls_of_its_address() {
-    let limits = Limits { calls_per_address: burst(4), ..Limits::default() };
+    let limits = Limits { calls_per_address: burst(5), ..Limits::default() };
     let site = limited(limits).await;
     let flow = published(&site, text()).await;
-    let requests: [(Method, String); 4] = [
+    let requests: [(Method, String); 5] = [
+        (Method::GET, "/u/nonsense".to_owned()),
         (Method::GET, path(flow)),
         (Method::GET, format!("{}/done", path(flow))),
         (Method::POST, format!("{}/opened", path(flow))),
@@ -177,11 +212,30 @@ async fn every_page_counts_toward_the_calls_of_its_address() {
     for request in &requests {
         let refused = send(request, &FORM).await;
         assert_eq!(refused.status, 429, "{request:?}");
-        assert!(refused.text().contains("Something went wrong"), "{}", refused.text());
-        assert!(refused.header("retry-after").is_some() && refused.header("ratelimit").is_some());
+        let page = refused.text();
+        assert!(page.contains("Too many requests came from your network."), "{page}");
+        assert!(page.contains("Saved answers are not lost."), "{page}");
+        let seconds = refused.header("retry-after").unwrap().parse().unwrap();
+        assert!(page.contains(&wait(seconds)), "{seconds}: {page}");
+        assert!(refused.header("ratelimit").is_some());
         // The script keeps the form, and the answers in it.
         let scripted = send(request, &[FORM[0], ("sluice-script", "1")]).await;
         scripted.assert_problem(429, "rate_limited");
+    }
+}
+
+#[tokio::test]
+async fn images_and_logos_count_toward_the_calls_of_their_address() {
+    let limits = Limits { calls_per_address: burst(2), ..Limits::default() };
+    let site = limited(limits).await;
+    let flow = published(&site, text()).await;
+    let paths = [format!("{}/logo-none.png", path(flow)), "/a/as_none".to_owned()];
+    let get = async |path: &str| site.send(request(Method::GET, path, &[], Body::empty())).await;
+    for path in &paths {
+        assert_eq!(get(path).await.status, 404, "{path}");
+    }
+    for path in &paths {
+        get(path).await.assert_problem(429, "rate_limited");
     }
 }
 

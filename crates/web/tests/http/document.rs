@@ -13,7 +13,7 @@ use crate::support::{Reply, START, Site, request, submission, survey};
 struct Document(Value);
 
 impl Document {
-    async fn of(site: &Site) -> Self {
+    async fn fetch(site: &Site) -> Self {
         Self(site.get("/openapi.json", &[]).await.json())
     }
 
@@ -127,7 +127,7 @@ const SCHEMA: &str = "/api/v1/{apiKey}/flow_versions/{flowVersionId}/schema";
 #[tokio::test]
 async fn a_resolved_flow_is_as_documented() {
     let site = Site::start().await;
-    let document = Document::of(&site).await;
+    let document = Document::fetch(&site).await;
     let (flow, _) = site.published().await;
     let path = site.path(&format!("flows/{flow}"));
     document.check("get", FLOW, &site.get(&path, &[]).await);
@@ -138,7 +138,7 @@ async fn a_resolved_flow_is_as_documented() {
 #[tokio::test]
 async fn a_snapshot_is_as_documented_with_all_it_can_have() {
     let site = Site::start().await;
-    let document = Document::of(&site).await;
+    let document = Document::fetch(&site).await;
     let mut whole = survey();
     whole["description"] = json!("Two minutes.");
     whole["ending"] = json!({"title": "Thank you"});
@@ -154,7 +154,7 @@ async fn a_snapshot_is_as_documented_with_all_it_can_have() {
 #[tokio::test]
 async fn an_accepted_submission_is_as_documented_in_grace_too() {
     let site = Site::start().await;
-    let document = Document::of(&site).await;
+    let document = Document::fetch(&site).await;
     let (flow, version) = site.published().await;
     let reply = site.submit(&submission(version)).await;
     reply.assert_accepted();
@@ -176,7 +176,7 @@ async fn an_accepted_submission_is_as_documented_in_grace_too() {
 #[tokio::test]
 async fn a_refused_submission_is_as_documented() {
     let site = Site::start().await;
-    let document = Document::of(&site).await;
+    let document = Document::fetch(&site).await;
     let (flow, version) = site.published().await;
     let mut wrong = submission(version);
     wrong["answers"] = json!({"nps": [1]});
@@ -194,7 +194,7 @@ async fn a_refused_submission_is_as_documented() {
 #[tokio::test]
 async fn trpc_errors_are_as_documented() {
     let site = Site::start().await;
-    let document = Document::of(&site).await;
+    let document = Document::fetch(&site).await;
     let malformed = site.trpc("response.submit", &[], "{").await;
     let path = site.path("trpc/response.submit");
     let untyped = request(Method::POST, &path, &[("content-type", "text/plain")], Body::from("{}"));
@@ -213,7 +213,7 @@ async fn trpc_errors_are_as_documented() {
 #[tokio::test]
 async fn problems_are_as_documented() {
     let site = Site::start().await;
-    let document = Document::of(&site).await;
+    let document = Document::fetch(&site).await;
     let unknown_key = "/api/v1/pk_0000000000000000000000";
     for (path, rest, status) in [
         (FLOW, site.path("flows/x"), 404),
@@ -235,7 +235,7 @@ async fn problems_are_as_documented() {
 #[tokio::test]
 async fn a_reply_that_differs_from_the_document_is_found() {
     let site = Site::start().await;
-    let document = Document::of(&site).await;
+    let document = Document::fetch(&site).await;
     let (flow, _) = site.published().await;
     let resolved = site.get(&site.path(&format!("flows/{flow}")), &[]).await.json();
     let schema = json!({"$ref": "#/components/schemas/ResolvedFlow"});

@@ -2,9 +2,10 @@
 
 use crate::use_cases::UseCases as _;
 use serde_json::{Value, json};
-use sluice_engine::rows::Order;
+use sluice_engine::rows::{IdentityVerification, Order};
 use sluice_engine::{Paging, ResponseFilter};
 
+use crate::identity::Verified;
 use crate::support::{Reply, START, Site, actor, submission};
 
 const PATH: &str = "response.submit";
@@ -52,6 +53,25 @@ async fn the_same_key_with_another_body_is_refused() {
     let reply = submit(&site, "k", &input).await;
     assert_reused(&reply, json!([]), "This Idempotency-Key was used before");
     assert!(!is_replayed(&reply));
+}
+
+/// `docs/identity.md` says so: a key must not be guessable.
+#[tokio::test]
+async fn a_key_is_of_the_app_and_not_of_the_user_in_the_token() {
+    let it = Verified::start().await;
+    let (kid, signer) = it.secret().await;
+    it.mode(IdentityVerification::Enforce).await;
+    let input = it.admitted(json!([])).to_string();
+    let send = async |user: &str| {
+        let mut claims = it.claims();
+        claims["sub"] = json!(user);
+        let bearer = format!("Bearer {}", signer.token(Some(&kid), &claims));
+        let headers = [("authorization", bearer.as_str()), ("idempotency-key", "k")];
+        it.site.trpc(PATH, &headers, &input).await
+    };
+    let (first, second) = (send("u-7").await, send("u-8").await);
+    assert!(is_replayed(&second));
+    assert_eq!(second.assert_accepted(), first.assert_accepted());
 }
 
 #[tokio::test]
@@ -215,6 +235,7 @@ async fn a_key_names_the_same_call_in_the_field_the_header_and_an_envelope() {
     let mut without = input.clone();
     without["idempotencyKey"] = Value::Null;
     assert_eq!(submit(&site, "\"k\"", &without).await.assert_accepted(), first);
+    assert_eq!(site.submit(&with_key(version, "a", "\"k\"")).await.assert_accepted(), first);
     let envelope = json!({"json": input}).to_string();
     let reply = site.trpc(PATH, &[], &envelope).await;
     assert!(is_replayed(&reply));

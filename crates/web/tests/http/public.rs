@@ -32,6 +32,59 @@ async fn an_unresolvable_flow_is_refused_with_a_reason() {
     }
 }
 
+/// RFC 3986, section 6.2.2.2: an escape of such a character does not change an address.
+#[tokio::test]
+async fn escapes_in_a_key_or_an_id_make_no_difference() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    for (method, rest) in [
+        (Method::GET, format!("flows/{flow}")),
+        (Method::HEAD, format!("flows/{flow}")),
+        (Method::GET, format!("flow_versions/{version}?payload=4")),
+        (Method::GET, format!("flow_versions/{version}/schema?payload=4")),
+        (Method::POST, format!("flows/{flow}")),
+        (Method::GET, "nothing".to_owned()),
+        (Method::POST, "visits".to_owned()),
+        (Method::POST, "trpc/response.validate".to_owned()),
+    ] {
+        let path = site.path(&rest);
+        let escaped = ["pk_", "fl_", "fv_"].iter().fold(path.clone(), |path, prefix| {
+            let letter = &prefix[..1];
+            path.replace(prefix, &format!("{letter}%{:02x}%5F", prefix.as_bytes()[1]))
+        });
+        assert_ne!(escaped, path);
+        let send = async |path: &str| {
+            let headers = [("content-type", "application/json"), ("origin", "https://a.example")];
+            site.send(request(method.clone(), path, &headers, Body::from("{}"))).await
+        };
+        let (expected, reply) = (send(&path).await, send(&escaped).await);
+        assert_eq!((reply.status, reply.text()), (expected.status, expected.text()), "{escaped}");
+        assert_ne!(reply.status, 401, "{escaped}");
+        let origin = "access-control-allow-origin";
+        assert_eq!(reply.header(origin), expected.header(origin), "{escaped}");
+    }
+}
+
+#[tokio::test]
+async fn an_escaped_slash_separates_nothing() {
+    let site = Site::start().await;
+    let (flow, version) = site.published().await;
+    for (path, status, code) in [
+        (site.path(&format!("flows/x%2F{flow}")), 404, "flow_not_found"),
+        (site.path(&format!("flows/{flow}%2Fx")), 404, "flow_not_found"),
+        (site.path(&format!("flows%2F{flow}")), 404, "route_not_found"),
+        (
+            site.path(&format!("flow_versions/{version}%2Fschema?payload=4")),
+            404,
+            "flow_version_not_found",
+        ),
+        (format!("/api/v1/{}%2Fx/flows/{flow}", site.key), 401, "api_key_invalid"),
+        (format!("/api/v1/{}%2Fflows/{flow}", site.key), 404, "route_not_found"),
+    ] {
+        site.get(&path, &[]).await.assert_problem(status, code);
+    }
+}
+
 #[tokio::test]
 async fn a_flow_whose_version_was_retired_has_no_current_version() {
     let site = Site::start().await;

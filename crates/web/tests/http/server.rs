@@ -247,7 +247,7 @@ async fn a_client_whose_large_body_is_not_read_gets_the_reply_and_connection_clo
 
 #[tokio::test]
 async fn a_refusal_before_a_large_body_is_read_says_that_the_connection_ends() {
-    let running = Running::start(Limits::default()).await;
+    let running = Running::start(short_limits()).await;
     let path = running.site.path("trpc/response.submit");
     for (length, closes) in [(900 * 1024, true), (1_000, false)] {
         let mut stream = running.connect().await;
@@ -315,14 +315,35 @@ async fn an_endless_body_is_refused_at_once_and_not_read_for_long() {
     assert!(sent < 64 * 1024 * 1024, "{sent} bytes were read");
 }
 
+/// As documented in `docs/running.md`: the HTTP library answers these before any route.
 #[tokio::test]
-async fn headers_that_are_too_large_are_431() {
-    let running = Running::start(short_limits()).await;
-    let mut stream = running.connect().await;
-    let head =
-        format!("GET /healthz HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n", "x".repeat(16_000));
-    stream.write_all(head.as_bytes()).await.unwrap();
-    assert!(read_to_end(&mut stream).await.starts_with("HTTP/1.1 431 "));
+async fn a_head_beyond_its_limits_gets_a_bare_reply_and_the_connection_ends() {
+    let running = Running::start(Limits::default()).await;
+    let path = running.site.path("trpc/response.submit");
+    let large = |bytes: usize| format!("x-large: {}\r\n", "x".repeat(bytes));
+    let many = |headers: usize| (0..headers).map(|n| format!("x-{n}: 1\r\n")).collect::<String>();
+    for (query, headers, status) in [
+        (String::new(), large(31 * 1024), "415 "),
+        (String::new(), large(33 * 1024), "431 "),
+        ("?".to_owned() + &"x".repeat(31 * 1024), String::new(), "415 "),
+        ("?".to_owned() + &"x".repeat(33 * 1024), String::new(), "431 "),
+        // With `host`.
+        (String::new(), many(99), "415 "),
+        (String::new(), many(100), "431 "),
+        (String::new(), "content-length: abc\r\n".to_owned(), "400 "),
+        (String::new(), "content-length: 1\r\ncontent-length: 2\r\n".to_owned(), "400 "),
+    ] {
+        let mut stream = running.connect().await;
+        let head = format!("POST {path}{query} HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let (reply, is_bare) = match status {
+            "415 " => (read_reply(&mut stream).await, false),
+            _ => (read_to_end(&mut stream).await, true),
+        };
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status}")), "{reply}");
+        assert_eq!(reply.ends_with("\r\n\r\n"), is_bare, "{reply}");
+        assert_eq!(reply.contains("x-request-id: "), !is_bare, "{reply}");
+    }
 }
 
 #[tokio::test]

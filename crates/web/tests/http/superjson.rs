@@ -50,6 +50,39 @@ async fn a_call_without_a_readable_input_is_answered_plainly() {
     assert_eq!(reply.json()["error"]["code"], -32013);
 }
 
+/// A request that is refused as a whole has one error for all its calls.
+#[tokio::test]
+async fn errors_of_a_whole_request_are_in_an_envelope_if_one_of_its_inputs_is() {
+    let site = Site::start().await;
+    let many = format!("{}?batch=1", vec![PATH; 101].join(","));
+    let lines: &[_] = &[("trpc-accept", "application/jsonl")];
+    let gzip: &[_] = &[("content-encoding", "gzip")];
+    let long = "x".repeat(100_000);
+    let single = |input: &Value| input.to_string();
+    let batch = |input: &Value| json!({"0": {}, "100": {}, "99": input}).to_string();
+    for (path, headers, body, status) in [
+        (many.as_str(), &[][..], &batch as &dyn Fn(&Value) -> String, 400),
+        (&many, lines, &batch, 400),
+        (PATH, lines, &single, 400),
+        ("%zz?batch=1", &[], &batch, 400),
+        ("%zz", &[], &single, 400),
+        (PATH, gzip, &single, 415),
+    ] {
+        for input in [json!({}), json!({"answers": {"why": long}})] {
+            let plain = site.trpc(path, headers, &body(&input)).await;
+            let wrapped = site.trpc(path, headers, &body(&envelope(&input))).await;
+            assert_eq!((plain.status, wrapped.status), (status, status), "{path}");
+            let error = &plain.json()["error"];
+            assert_eq!(error["data"]["httpStatus"], status, "{path}");
+            assert_eq!(wrapped.json(), json!({"error": envelope(error)}), "{path}");
+        }
+        for unreadable in ["", "{\"json\":", "{\"json\":{}} x", "{\"99\":{\"json\":{}}} x"] {
+            let reply = site.trpc(path, headers, unreadable).await;
+            assert_eq!(reply.json()["error"]["data"]["httpStatus"], status, "{path}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn in_a_batch_each_call_is_answered_in_its_format() {
     let site = Site::start().await;

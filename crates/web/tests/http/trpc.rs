@@ -3,7 +3,9 @@
 use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};
+use sluice_engine::rows::IdentityVerification;
 
+use crate::identity::Verified;
 use crate::support::{Reply, Site, request, submission};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -63,22 +65,25 @@ fn assert_envelope(reply: &Reply, status: u16, expected: &Value) {
 
 #[tokio::test]
 async fn head_is_204_before_anything_else() {
-    let site = Site::start().await;
-    for path in ["trpc/response.submit", "trpc/nope", "trpc/%zz", "trpc/", "trpc"] {
-        let reply = send(&site, "HEAD", &site.path(path), &[], "").await;
-        assert_eq!((reply.status, reply.body.len()), (204, 0), "{path}");
-        assert_eq!(reply.header("access-control-allow-origin").as_deref(), Some("*"));
+    let it = Verified::start().await;
+    it.secret().await;
+    let site = &it.site;
+    for mode in [IdentityVerification::Off, IdentityVerification::Enforce] {
+        it.mode(mode).await;
+        for path in ["trpc/response.submit", "trpc/nope", "trpc/%zz", "trpc/", "trpc"] {
+            let reply = send(site, "HEAD", &site.path(path), &[], "").await;
+            assert_eq!((reply.status, reply.body.len()), (204, 0), "{path}");
+            assert_eq!(reply.header("access-control-allow-origin").as_deref(), Some("*"));
+        }
     }
 }
 
 /// Method, path, headers; status and envelope.
 type Row<'a> = (&'a str, String, &'a [(&'a str, &'a str)], u16, Value);
 
-/// Each row fails the check that it is named after and every later check that it can.
-#[tokio::test]
-async fn the_first_failing_check_is_reported() {
-    let site = Site::start().await;
-    let unknown_key = "/api/v1/pk_0000000000000000000000/trpc/";
+/// Each row fails the check that it is named after and every later check that it can; the last one
+/// is the refusal of a caller with this key and this `Authorization`.
+async fn check_order(site: &Site, key: &str, authorization: Option<&str>, refusal: Value) {
     let calls = |n: usize| vec!["nope"; n].join(",");
     let lines = ("trpc-accept", "application/jsonl");
     let streaming = "Streaming requests must be batched (you can do a batch of 1)";
@@ -109,18 +114,46 @@ async fn the_first_failing_check_is_reported() {
         ("PUT", "nope".into(), &[JSON], 404, not_found("nope")),
         ("PUT", PATH.into(), &[JSON], 405, wrong_method("PUT")),
         ("GET", PATH.into(), &[], 405, wrong_method("GET")),
-        ("POST", PATH.into(), &[JSON], 401, unauthorized()),
+        ("POST", PATH.into(), &[JSON], 401, refusal.clone()),
+        ("POST", format!("{PATH},nope?batch=1"), &[JSON], 207, json!([refusal, not_found("nope")])),
     ];
     for (method, path, headers, status, expected) in rows {
-        let path = format!("{unknown_key}{path}");
-        let reply = send(&site, method, &path, headers, "not json").await;
+        let path = format!("/api/v1/{key}/trpc/{path}");
+        let mut headers = headers.to_vec();
+        headers.extend(authorization.map(|it| ("authorization", it)));
+        let reply = send(site, method, &path, &headers, "not json").await;
         assert_envelope(&reply, *status, expected);
         let allow = (*status == 405).then(|| "POST".to_owned());
         assert_eq!(reply.header("allow"), allow, "{method} {path}");
+        let is_unauthorized = matches!(status, 401 | 207);
+        let challenge = is_unauthorized.then(|| "Bearer".to_owned());
+        assert_eq!(reply.header("www-authenticate"), challenge, "{method} {path}");
     }
+}
+
+#[tokio::test]
+async fn the_first_failing_check_is_reported() {
+    let site = Site::start().await;
+    check_order(&site, "pk_0000000000000000000000", None, unauthorized()).await;
     let reply = send(&site, "POST", &site.path("trpc/response.submit"), &[JSON], "not json").await;
     assert_eq!(reply.status, 400);
     assert_eq!(reply.json()["error"]["data"]["path"], PATH);
+}
+
+#[tokio::test]
+async fn a_refused_token_is_reported_in_the_same_order_as_an_unknown_key() {
+    let it = Verified::start().await;
+    it.secret().await;
+    it.mode(IdentityVerification::Enforce).await;
+    let missing = "This app verifies identities: send Authorization: Bearer with an access token.";
+    let invalid = "The access token is not valid for this app.";
+    for (authorization, message, reason) in
+        [(None, missing, "token_missing"), (Some("Bearer x"), invalid, "token_invalid")]
+    {
+        let mut refusal = error(message, -32001, "UNAUTHORIZED", 401, Some(PATH));
+        refusal["error"]["data"]["reason"] = json!(reason);
+        check_order(&it.site, &it.site.key, authorization, refusal).await;
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};
 use sluice_engine::rows::{IdentityVerification, Order};
-use sluice_engine::verify::Checked;
+use sluice_engine::verify::TokenOutcome;
 use sluice_engine::{FlowPatch, Paging, Rates, ResponseFilter};
 use sluice_flow::id::FlowId;
 use sluice_web::Limits;
@@ -232,7 +232,7 @@ async fn a_mismatch_is_counted_by_a_submit_and_not_by_a_judgement() {
         let metrics = it.site.engine.metrics().render();
         let in_metrics = metrics.lines().filter(|line| line.contains(r#"outcome="mismatch""#));
         let sum = in_metrics.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
-        (report.counts.of(Checked::Mismatch), sum)
+        (report.counts.get(TokenOutcome::Mismatch), sum)
     };
     for (mode, submits) in [(IdentityVerification::Enforce, 0), (IdentityVerification::Observe, 1)]
     {

@@ -63,7 +63,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/flows/{flowId}/unarchive",
         WRITES,
         "",
-        "/console/flows/{flowId}/edit?done=unarchived",
+        "/console/flows/{flowId}/edit?done=restored",
     ),
     post(
         "/console/flows/{flowId}/close",
@@ -147,7 +147,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/flows/{flowId}/history/{flowVersionId}/retire",
         WRITES,
         "",
-        "/console/flows/{flowId}/history?done=withdrawn",
+        "/console/flows/{flowId}/history?done=retired",
     ),
     // Sharing.
     get("/console/flows/{flowId}/share", READS),
