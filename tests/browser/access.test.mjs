@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
-import { checkAccess } from "./support/console.mjs";
+import { checkPage } from "./support/console.mjs";
 import { ASKING, EVERY_TYPE, logo, SHORT } from "./support/flows.mjs";
 import { fill, goOn, answerAll } from "./support/answering.mjs";
 import { becomes } from "./support/until.mjs";
@@ -12,88 +12,80 @@ import { openWorld } from "./support/world.mjs";
 const world = await openWorld({ args: ["--hosted-sends-per-minute", "1"] });
 after(() => world.close());
 
-const asAppearance = ([theme, size]) => ({ theme, size, toString: () => `${theme}, ${size}` });
-const APPEARANCES = [["light", "desktop"], ["dark", "phone"]].map(asAppearance);
-const OTHER_APPEARANCES = [["dark", "desktop"], ["light", "phone"]].map(asAppearance);
-
-for (const appearance of APPEARANCES) {
-  test(`every question type, with and without an error (${appearance})`, async () => {
-    const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question), description: "Words at the start." });
-    const page = await world.visit(flow.path, appearance);
-    for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
-      await page.locator(`#q-${question.id}`).waitFor();
-      if (question.required) {
-        await page.locator(".primary").click();
-        await page.locator(`#q-${question.id} .error`).waitFor();
-        await checkAccess(page, `${question.id} with an error`);
-      }
-      await fill(page.locator(`#q-${question.id}`), answer);
-      await checkAccess(page, `${question.id} answered`);
-      if (at < EVERY_TYPE.length - 1) await goOn(page);
+test("every question type, with and without an error", async () => {
+  const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question), description: "Words at the start." });
+  const page = await world.visit(flow.path);
+  for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
+    await page.locator(`#q-${question.id}`).waitFor();
+    if (question.required) {
+      await page.locator(".primary").click();
+      await page.locator(`#q-${question.id} .error`).waitFor();
+      await checkPage(page, `${question.id} with an error`);
     }
-  });
+    await fill(page.locator(`#q-${question.id}`), answer);
+    await checkPage(page, `${question.id} answered`);
+    if (at < EVERY_TYPE.length - 1) await goOn(page);
+  }
+});
 
-  test(`the server-rendered form, without JavaScript (${appearance})`, async () => {
-    const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question) });
-    const page = await world.visit("/healthz", appearance);
-    await page.route("**/f/assets/*", (route) => route.abort());
-    await page.goto(world.address(flow.path));
-    for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
-      await page.locator(`#q-${question.id}`).waitFor();
-      await fill(page.locator(`#q-${question.id}`), answer);
-      await checkAccess(page, `${question.id} answered`);
-      if (at < EVERY_TYPE.length - 1) await goOn(page);
-    }
-  });
+test("the server-rendered form, without JavaScript", async () => {
+  const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question) });
+  const page = await world.visit("/healthz");
+  await page.route("**/f/assets/*", (route) => route.abort());
+  await page.goto(world.address(flow.path));
+  for (const [at, [question, answer]] of EVERY_TYPE.entries()) {
+    await page.locator(`#q-${question.id}`).waitFor();
+    await fill(page.locator(`#q-${question.id}`), answer);
+    await checkPage(page, `${question.id} answered`);
+    if (at < EVERY_TYPE.length - 1) await goOn(page);
+  }
+});
 
-  test(`right to left, with a logo and an accent colour (${appearance})`, async () => {
-    const hosted = { accentColor: "#ffd400", logo: logo() };
-    const flow = await world.flow({ ...SHORT, defaultLocale: "ar", title: "رأيك" }, { app: { hosted } });
-    const page = await world.visit(flow.path, appearance);
-    await becomes(() => page.evaluate(() => document.documentElement.dir), "rtl");
-    await checkAccess(page, "right to left");
-    await answerAll(page, [["nps", "3"], ["why", "لأن"], ["name", "Ada"]], { send: false });
-    await checkAccess(page, "right to left, last step");
-  });
-}
+test("right to left, with a logo and an accent colour", async () => {
+  const hosted = { accentColor: "#ffd400", logo: logo() };
+  const flow = await world.flow({ ...SHORT, defaultLocale: "ar", title: "رأيك" }, { app: { hosted } });
+  const page = await world.visit(flow.path);
+  await becomes(() => page.evaluate(() => document.documentElement.dir), "rtl");
+  await checkPage(page, "right to left");
+  await answerAll(page, [["nps", "3"], ["why", "لأن"], ["name", "Ada"]], { send: false });
+  await checkPage(page, "right to left, last step");
+});
 
-for (const appearance of [...APPEARANCES, ...OTHER_APPEARANCES]) {
-  test(`every state (${appearance})`, async () => {
-    const flow = await world.flow(ASKING);
-    const known = `${flow.path}?identities.userId=ada`;
-    const day = 86_400_000;
-    const window = (liveWindow) => world.server.admin("PATCH", `/flows/${flow.flowId}`, { liveWindow });
-    const visit = async (path, state) => {
-      const page = await world.visit(path, appearance);
-      await page.locator(`main[data-state=${state}]`).waitFor();
-      await checkAccess(page, state);
-      return page;
-    };
-    await visit(`${flow.path}?tags.plan=${"x".repeat(600)}`, "asking");
-    const page = await visit(known, "asking");
-    await page.context().setOffline(true);
-    await page.locator(".actions [value=send]").click();
-    await page.locator(".notice.live").waitFor();
-    await checkAccess(page, "offline");
-    await page.context().setOffline(false);
-    await page.locator("main[data-state=stored], .notice:not(.live)").waitFor();
-    await checkAccess(page, "stored, or too many");
-    await visit(`${flow.path}/done?version=${flow.flowVersionId}&linked=1`, "stored");
-    const identities = [{ type: "traits.email", value: "ada@mail.example" }];
-    const invited = await world.server.admin("POST", `/flows/${flow.flowId}/invitations`, { identities });
-    await visit(`${flow.path}?flowAssignmentId=${invited.flowAssignmentId}`, "asking");
-    await world.server.admin("DELETE", `/invitations/${invited.flowAssignmentId}`);
-    await visit(`${flow.path}?flowAssignmentId=${invited.flowAssignmentId}`, "invitation-revoked");
-    await window({ startsAt: new Date(Date.now() + day).toISOString(), endsAt: null });
-    await visit(flow.path, "scheduled");
-    await window({ startsAt: null, endsAt: new Date(Date.now() - day).toISOString() });
-    await visit(flow.path, "closed");
-    await visit("/f/fl_0000000000000000000000", "missing");
-    await world.server.admin("POST", `/apps/${flow.appId}/identity-keys`, { type: "hs256" });
-    await world.server.admin("PATCH", `/apps/${flow.appId}`, { identityVerification: "enforce" });
-    await visit(flow.path, "token");
-  });
-}
+test("every state", async () => {
+  const flow = await world.flow(ASKING);
+  const known = `${flow.path}?identities.userId=ada`;
+  const day = 86_400_000;
+  const window = (liveWindow) => world.server.admin("PATCH", `/flows/${flow.flowId}`, { liveWindow });
+  const visit = async (path, state) => {
+    const page = await world.visit(path);
+    await page.locator(`main[data-state=${state}]`).waitFor();
+    await checkPage(page, state);
+    return page;
+  };
+  await visit(`${flow.path}?tags.plan=${"x".repeat(600)}`, "asking");
+  const page = await visit(known, "asking");
+  await page.context().setOffline(true);
+  await page.locator(".actions [value=send]").click();
+  await page.locator(".notice.live").waitFor();
+  await checkPage(page, "offline");
+  await page.context().setOffline(false);
+  await page.locator("main[data-state=stored], .notice:not(.live)").waitFor();
+  await checkPage(page, "stored, or too many");
+  await visit(`${flow.path}/done?version=${flow.flowVersionId}&linked=1`, "stored");
+  const identities = [{ type: "traits.email", value: "ada@mail.example" }];
+  const invited = await world.server.admin("POST", `/flows/${flow.flowId}/invitations`, { identities });
+  await visit(`${flow.path}?flowAssignmentId=${invited.flowAssignmentId}`, "asking");
+  await world.server.admin("DELETE", `/invitations/${invited.flowAssignmentId}`);
+  await visit(`${flow.path}?flowAssignmentId=${invited.flowAssignmentId}`, "invitation-revoked");
+  await window({ startsAt: new Date(Date.now() + day).toISOString(), endsAt: null });
+  await visit(flow.path, "scheduled");
+  await window({ startsAt: null, endsAt: new Date(Date.now() - day).toISOString() });
+  await visit(flow.path, "closed");
+  await visit("/f/fl_0000000000000000000000", "missing");
+  await world.server.admin("POST", `/apps/${flow.appId}/identity-keys`, { type: "hs256" });
+  await world.server.admin("PATCH", `/apps/${flow.appId}`, { identityVerification: "enforce" });
+  await visit(flow.path, "token");
+});
 
 test("a form that was already answered, and one whose version has changed", async () => {
   // A server that accepts more than one form per minute.
@@ -101,25 +93,23 @@ test("a form that was already answered, and one whose version has changed", asyn
   const answers = [["nps", "9"], ["name", "Ada"]];
   const send = (page) => page.locator(".actions [value=send]").click();
   try {
-    for (const appearance of [...APPEARANCES, ...OTHER_APPEARANCES]) {
-      const flow = await other.flow(SHORT);
-      await other.server.admin("PATCH", `/flows/${flow.flowId}`, { graceWindowSeconds: 0 });
-      const page = await other.visit(flow.path, appearance);
-      const key = await page.locator("[name=key]").inputValue();
-      await answerAll(page, answers);
-      const again = await other.visit(flow.path, appearance);
-      await again.locator("[name=key]").evaluate((field, value) => (field.value = value), key);
-      await answerAll(again, [["nps", "10"], ["name", "Bob"]], { send: false });
-      await send(again);
-      await again.locator("main[data-state=answered]").waitFor();
-      await checkAccess(again, `answered (${appearance})`);
-      const late = await other.visit(flow.path, appearance);
-      await answerAll(late, answers, { send: false });
-      await other.publish(flow, { ...SHORT, title: "Another" });
-      await send(late);
-      await late.locator(".notice").waitFor();
-      await checkAccess(late, `another version (${appearance})`);
-    }
+    const flow = await other.flow(SHORT);
+    await other.server.admin("PATCH", `/flows/${flow.flowId}`, { graceWindowSeconds: 0 });
+    const page = await other.visit(flow.path);
+    const key = await page.locator("[name=key]").inputValue();
+    await answerAll(page, answers);
+    const again = await other.visit(flow.path);
+    await again.locator("[name=key]").evaluate((field, value) => (field.value = value), key);
+    await answerAll(again, [["nps", "10"], ["name", "Bob"]], { send: false });
+    await send(again);
+    await again.locator("main[data-state=answered]").waitFor();
+    await checkPage(again, "answered");
+    const late = await other.visit(flow.path);
+    await answerAll(late, answers, { send: false });
+    await other.publish(flow, { ...SHORT, title: "Another" });
+    await send(late);
+    await late.locator(".notice").waitFor();
+    await checkPage(late, "another version");
   } finally {
     await other.close();
   }

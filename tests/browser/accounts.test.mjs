@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
 
-import { agree, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, checkPage } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -12,8 +12,6 @@ const EMAIL = "ann@mail.example";
 const PASSWORD = "correct horse battery";
 const ACCOUNT = "/console/settings/account";
 const STEP_MS = 30_000;
-const WIDTHS = [1440, 390];
-const THEMES = ["light", "dark"];
 
 const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
 after(() => world.close());
@@ -36,19 +34,6 @@ class Authenticator {
     const number = tag.readUInt32BE(tag[19] & 15) & 0x7fffffff;
     return String(number % 1_000_000).padStart(6, "0");
   }
-}
-
-/** Checks the current page on a phone and a desktop, light and dark. */
-async function assertGood(page, what) {
-  for (const width of WIDTHS) {
-    for (const colorScheme of THEMES) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme });
-      await checkAccess(page, `${what}, ${width} px, ${colorScheme}`);
-      await checkFits(page, `${what}, ${width} px`);
-    }
-  }
-  await page.setViewportSize({ width: 1440, height: 900 });
 }
 
 /** A new browser at the prompt for the code, after the password. */
@@ -74,29 +59,29 @@ test("a second factor is turned on, requested, replaced by a recovery code, and 
   await page.getByText("Your password is set").waitFor();
 
   await page.goto(world.address(ACCOUNT));
-  await assertGood(page, "the account without a second factor");
+  await checkPage(page, "the account without a second factor");
   await page.getByRole("link", { name: "Turn on" }).click();
   await page.getByRole("img", { name: "QR code for the authenticator app" }).waitFor();
-  await assertGood(page, "turning the second factor on");
+  await checkPage(page, "turning the second factor on");
   const app = new Authenticator(await page.locator("input[name=secret]").inputValue());
   await page.locator("#code").fill("wrong");
   await page.getByRole("button", { name: "Turn on" }).click();
   await page.locator(".errors").waitFor();
-  await assertGood(page, "a wrong code while turning it on");
+  await checkPage(page, "a wrong code while turning it on");
   await page.locator("#code").fill(app.code());
   await page.getByRole("button", { name: "Turn on" }).click();
   await page.getByText("The second factor is on.").waitFor();
-  await assertGood(page, "the recovery codes");
+  await checkPage(page, "the recovery codes");
   const recovery = (await page.locator("#recovery").innerText()).trim().split(/\s+/);
   assert.equal(recovery.length, 10);
 
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.waitForURL("**/console/sign-in");
   const first = await askedForCode();
-  await assertGood(first, "asking for the code");
+  await checkPage(first, "asking for the code");
   await signInWith(first, "000000");
   await first.locator(".errors").waitFor();
-  await assertGood(first, "a wrong code at the sign-in");
+  await checkPage(first, "a wrong code at the sign-in");
   await signInWith(first, app.code());
   await first.waitForURL(`**${ACCOUNT}`);
 
@@ -104,7 +89,7 @@ test("a second factor is turned on, requested, replaced by a recovery code, and 
   await signInWith(second, recovery[0]);
   await second.waitForURL(`**${ACCOUNT}`);
   await matches(() => second.locator("main").innerText(), /9 of 10 recovery codes are left/);
-  await assertGood(second, "the account with a second factor and other sessions");
+  await checkPage(second, "the account with a second factor and other sessions");
   await second.getByRole("button", { name: "End all others" }).click();
   await agree(second);
   await becomes(() => second.locator("tbody tr").count(), 1);
@@ -120,12 +105,12 @@ test("a second factor is turned on, requested, replaced by a recovery code, and 
     "the tab of the page is in view");
   await second.goto(world.address("/console/confirm?to=/console/settings/tokens"));
   await matches(() => second.locator("main").innerText(), /Nothing has been changed yet/);
-  await assertGood(second, "confirming");
+  await checkPage(second, "confirming");
   await second.locator("#password").fill(PASSWORD);
   await second.locator("#code").fill("wrong");
   await second.getByRole("button", { name: "Confirm" }).click();
   await second.locator(".errors").waitFor();
-  await assertGood(second, "confirming with a wrong code");
+  await checkPage(second, "confirming with a wrong code");
   await second.locator("#password").fill(PASSWORD);
   await second.locator("#code").fill(recovery[1]);
   await second.getByRole("button", { name: "Confirm" }).click();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
-import { agree, APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, atDesk, checkAccess, checkPage } from "./support/console.mjs";
 import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -423,24 +423,35 @@ test("recent times are relative, and exact on hover", async () => {
   await matches(() => time.getAttribute("title"), /20\d\d.*\d:\d\d:\d\d/);
 });
 
-for (const appearance of APPEARANCES) {
-  test(`the header and the start page fit and are accessible (${appearance.theme}, ${appearance.width} px)`, async () => {
-    const { appId, flowId } = await flowOf({ ...SURVEY, title: "A flow with quite a long title that has to be cut off somewhere" }, { publish: true });
-    await world.server.admin("PUT", `/flows/${flowId}/draft`, { ...SURVEY, title: "A flow with quite a long title that has to be cut off somewhere, changed" });
-    await world.server.admin("PATCH", `/flows/${flowId}`, { liveWindow: { startsAt: null, endsAt: new Date(Date.now() + 86_400_000).toISOString() } });
-    for (const tab of ["edit", "share", "responses", "results", "history"]) {
-      const page = await desk.open(`/console/flows/${flowId}/${tab}`, appearance);
-      if (tab === "edit") await page.locator(".editor[data-ready]").waitFor();
+test("the side bar is open on a wide screen, also once the window is wide", async () => {
+  const { appId } = await flowOf(SURVEY);
+  const page = await desk.open(`/console/apps/${appId}`, { width: 390 });
+  const isOpen = () => page.locator("details.menu").evaluate((menu) => menu.open);
+  await becomes(isOpen, false);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await becomes(isOpen, true);
+  await page.setViewportSize({ width: 390, height: 900 });
+  await becomes(isOpen, false);
+  await page.context().close();
+});
+
+test("the header and the start page fit and are accessible", async () => {
+  const { appId, flowId } = await flowOf({ ...SURVEY, title: "A flow with quite a long title that has to be cut off somewhere" }, { publish: true });
+  await world.server.admin("PUT", `/flows/${flowId}/draft`, { ...SURVEY, title: "A flow with quite a long title that has to be cut off somewhere, changed" });
+  await world.server.admin("PATCH", `/flows/${flowId}`, { liveWindow: { startsAt: null, endsAt: new Date(Date.now() + 86_400_000).toISOString() } });
+  for (const tab of ["edit", "share", "responses", "results", "history"]) {
+    const page = await desk.open(`/console/flows/${flowId}/${tab}`, { width: 390 });
+    if (tab === "edit") await page.locator(".editor[data-ready]").waitFor();
+    for (const width of [390, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
       const top = await page.locator(".tabs").evaluate((tabs) => tabs.getBoundingClientRect().bottom);
-      assert.ok(top <= 196, `${tab}: the content starts below ${top} px`);
-      await checkFits(page, tab);
-      await checkAccess(page, tab);
-      await page.context().close();
+      assert.ok(top <= 196, `${tab}, ${width} px: the content starts below ${top} px`);
     }
-    const page = await desk.open(`/console/apps/${appId}`, appearance);
-    await page.getByText("Closing within 7 days").waitFor();
-    await page.locator(".overview").getByRole("link", { name: /^A flow with/ }).waitFor();
-    await checkFits(page, "start page");
-    await checkAccess(page, "start page");
-  });
-}
+    await checkPage(page, tab);
+    await page.context().close();
+  }
+  const page = await desk.open(`/console/apps/${appId}`);
+  await page.getByText("Closing within 7 days").waitFor();
+  await page.locator(".overview").getByRole("link", { name: /^A flow with/ }).waitFor();
+  await checkPage(page, "start page");
+});

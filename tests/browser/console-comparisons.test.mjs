@@ -12,7 +12,7 @@ const PARTS = [2, 3, 5, 8];
 const WIDTHS = [390, 768, 1440];
 const COUNT = 160;
 /** Set to a folder to keep a picture of each page. */
-const PICTURES = process.env.KEEP_PICTURES;
+const PICTURES = process.env.SLUICE_SCREENSHOTS;
 
 const options = (...labels) => labels.map((label, at) => ({ id: `o${at}`, label }));
 const LONG = "Donaudampfschifffahrtsgesellschaftskapitänspatent and everything that belongs to such a licence, in one very long option";

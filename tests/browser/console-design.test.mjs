@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { fill } from "./support/answering.mjs";
-import { agree, APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, atDesk, checkPage, keepPicture } from "./support/console.mjs";
 import { logo, SHORT } from "./support/flows.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
@@ -136,7 +136,7 @@ test("an uploaded image is the background behind a panel, and not of an embedded
     assert.match(await background(shown), /\/a\/as_/);
     const panel = await shown.locator("main").evaluate((main) => getComputedStyle(main).backgroundColor);
     assert.equal(panel, theme === "light" ? "rgb(251, 251, 250)" : "rgb(19, 22, 25)");
-    if (process.env.SLUICE_PICTURES) await shown.screenshot({ path: `${process.env.SLUICE_PICTURES}/image-${theme}.png` });
+    await keepPicture(shown, `background ${theme}`);
   }
   assert.equal(await background(await world.visit(`${flow.path}?embed=1`)), "none");
 });
@@ -215,24 +215,13 @@ test("choices are reached and changed with the keyboard", async () => {
   await becomes(async () => (await designOf(flow)).corners, "soft");
 });
 
-for (const appearance of APPEARANCES) {
-  const name = `${appearance.theme}, ${appearance.width} px`;
-  test(`the pages are accessible and fit (${name})`, async () => {
-    const flow = await world.flow(SHORT);
-    const design = { accentColor: "#ffcc00", background: "#fdf6e3", logo: logo(), corners: "round", font: "serif", sendText: "Go" };
-    await world.server.admin("PATCH", `/flows/${flow.flowId}`, { design });
-    for (const path of [`/console/flows/${flow.flowId}/design`, `/console/apps/${flow.appId}/settings/design`]) {
-      const page = await desk.open(path, appearance);
-      await checkAccess(page, `${path} ${name}`);
-      await checkFits(page, `${path} ${name}`);
-      if (process.env.SLUICE_PICTURES) {
-        await page.waitForTimeout(500);
-        await page.screenshot({ path: `${process.env.SLUICE_PICTURES}/${path.includes("flows") ? "flow" : "app"}-${appearance.theme}-${appearance.width}.png`, fullPage: true });
-      }
-    }
-    const shown = await world.visit(flow.path, { theme: appearance.theme, viewport: { width: appearance.width, height: 800 } });
-    await checkAccess(shown, `page ${name}`);
-    await checkFits(shown, `page ${name}`);
-    if (process.env.SLUICE_PICTURES) await shown.screenshot({ path: `${process.env.SLUICE_PICTURES}/page-${appearance.theme}-${appearance.width}.png` });
-  });
-}
+test("the pages are accessible and fit", async () => {
+  const flow = await world.flow(SHORT);
+  const design = { accentColor: "#ffcc00", background: "#fdf6e3", logo: logo(), corners: "round", font: "serif", sendText: "Go" };
+  await world.server.admin("PATCH", `/flows/${flow.flowId}`, { design });
+  const ofFlow = await desk.open(`/console/flows/${flow.flowId}/design`);
+  await checkPage(ofFlow, "design of a flow");
+  const ofApp = await desk.open(`/console/apps/${flow.appId}/settings/design`);
+  await checkPage(ofApp, "design of an app");
+  await checkPage(await world.visit(flow.path), "designed page");
+});

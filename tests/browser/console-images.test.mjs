@@ -1,10 +1,9 @@
 // The images of an app in the console: uploaded, listed with their uses, and deleted after a question, with and without JavaScript.
 
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
 import { after, test } from "node:test";
 
-import { agree, APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, atDesk, checkPage, keepPicture } from "./support/console.mjs";
 import { png } from "./support/png.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
@@ -13,7 +12,6 @@ const world = await openWorld();
 after(() => world.close());
 const desk = await atDesk(world);
 const file = (name, buffer) => ({ name, mimeType: "image/png", buffer });
-const SHOTS = process.env.SLUICE_SHOTS;
 
 const images = (appId) => `/console/apps/${appId}/settings/images`;
 const stored = async (appId) => (await world.server.admin("GET", `/apps/${appId}/assets`)).items.map(({ assetId }) => assetId);
@@ -21,12 +19,6 @@ const stored = async (appId) => (await world.server.admin("GET", `/apps/${appId}
 async function upload(page, name, buffer) {
   await page.getByLabel("Upload an image").setInputFiles(file(name, buffer));
   await page.getByRole("button", { name: "Upload", exact: true }).click();
-}
-
-async function shot(page, name) {
-  if (!SHOTS) return;
-  await mkdir(SHOTS, { recursive: true });
-  await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
 }
 
 for (const script of [true, false]) {
@@ -76,30 +68,24 @@ test("the list shows where each image is used, in both themes and at every width
   ] };
   const { flowId } = await world.server.createFlow(appId, "Colours of the shop", definition);
   await world.server.admin("PATCH", `/apps/${appId}`, { hosted: { background: wide } });
-  for (const appearance of APPEARANCES) {
-    const what = `${appearance.theme}, ${appearance.width}`;
-    const page = await desk.open(images(appId), appearance);
-    const rows = page.locator("table.images tbody tr");
-    await matches(() => rows.nth(2).innerText(), /Colours of the shop\s+“Which colour do you like\?”, “Why, and/);
-    await matches(() => rows.nth(1).innerText(), /The app’s design/);
-    await matches(() => rows.nth(0).innerText(), /Not used/);
-    assert.equal(await page.getByRole("link", { name: "Colours of the shop" }).last().getAttribute("href"), `/console/flows/${flowId}/edit`);
-    await checkFits(page, what);
-    await checkAccess(page, what);
-    await shot(page, `images-${appearance.theme}-${appearance.width}`);
-    // What is used is not deleted; the question says why.
-    await page.getByRole("link", { name: /^Delete the image/ }).nth(2).click();
-    const dialog = page.locator("dialog.ask[open]");
-    await matches(() => dialog.innerText(), /This image is in use.*Colours of the shop/s);
-    assert.equal(await dialog.locator("form").count(), 0);
-    await checkAccess(page, `${what}, in use`);
-    await shot(page, `in-use-${appearance.theme}-${appearance.width}`);
-    await agree(page);
-    await dialog.waitFor({ state: "detached" });
-    await page.getByRole("link", { name: /^Delete the image/ }).first().click();
-    await matches(() => dialog.innerText(), /Delete this image\?/);
-    await shot(page, `delete-${appearance.theme}-${appearance.width}`);
-    await page.context().close();
-  }
+  const page = await desk.open(images(appId));
+  const rows = page.locator("table.images tbody tr");
+  await matches(() => rows.nth(2).innerText(), /Colours of the shop\s+“Which colour do you like\?”, “Why, and/);
+  await matches(() => rows.nth(1).innerText(), /The app’s design/);
+  await matches(() => rows.nth(0).innerText(), /Not used/);
+  assert.equal(await page.getByRole("link", { name: "Colours of the shop" }).last().getAttribute("href"), `/console/flows/${flowId}/edit`);
+  await checkPage(page, "images");
+  // What is used is not deleted; the question says why.
+  await page.getByRole("link", { name: /^Delete the image/ }).nth(2).click();
+  const dialog = page.locator("dialog.ask[open]");
+  await matches(() => dialog.innerText(), /This image is in use.*Colours of the shop/s);
+  assert.equal(await dialog.locator("form").count(), 0);
+  await checkPage(page, "image in use");
+  await agree(page);
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("link", { name: /^Delete the image/ }).first().click();
+  await matches(() => dialog.innerText(), /Delete this image\?/);
+  await keepPicture(page, "image deleted");
+  await page.context().close();
   assert.equal((await stored(appId)).length, 3);
 });

@@ -1,15 +1,13 @@
-// Rare pages of the console: confirmations, refusals and errors. axe checks each on a phone in the dark theme and on a
-// desktop in the light theme.
+// Rare pages of the console: confirmations, refusals and errors. Each is accessible and fits.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { startServer } from "../clients/server.mjs";
-import { atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { atDesk, checkPage } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
-const APPEARANCES = [{ theme: "dark", width: 390 }, { theme: "light", width: 1440 }];
 const LUNCH = { title: "Lunch", questions: [{ id: "taste", type: "rating", prompt: "How was it?" }] };
 const FAULTY = { title: "Lunch", questions: [{ id: "taste", type: "rating", prompt: "" }, { id: "taste", type: "rating" }] };
 
@@ -47,7 +45,7 @@ async function signedIn(token) {
   await post(page, "/console/sign-in", { token });
   const storageState = await page.context().storageState();
   await page.context().close();
-  return { open: (path, appearance) => desk.open(path, { ...appearance, storageState }) };
+  return { open: (path) => desk.open(path, { storageState }) };
 }
 
 /** Sends a form from the page, and returns the status of the resulting page. */
@@ -67,21 +65,21 @@ async function post(page, path, fields) {
 const at = (flowId, part) => `/console/flows/${flowId}/${part}`;
 
 /** Opens a page and checks its status. */
-const opened = (who, path, status) => async (appearance) => {
-  const page = await who().open("/console", appearance);
+const opened = (who, path, status) => async () => {
+  const page = await who().open("/console");
   assert.equal((await page.goto(world.address(path))).status(), status, path);
   return page;
 };
 
 /** The reply to a form. */
-const sent = (from, path, fields, status) => async (appearance) => {
-  const page = await desk.open(from(), appearance);
+const sent = (from, path, fields, status) => async () => {
+  const page = await desk.open(from());
   assert.equal(await post(page, path(), await fields(page)), status, path());
   return page;
 };
 
 const PAGES = {
-  "the confirmation before a flow is archived": (appearance) => opened(() => desk, at(flow, "archive"), 200)(appearance),
+  "the confirmation before a flow is archived": () => opened(() => desk, at(flow, "archive"), 200)(),
   "a page without permission": opened(() => guest, "/console/settings/users", 403),
   "a missing page": opened(() => desk, "/console/nothing", 404),
   "a missing flow": opened(() => desk, "/console/flows/fl_nothing/edit", 404),
@@ -94,25 +92,25 @@ const PAGES = {
     () => at(faulty, "edit"), () => at(faulty, "publish"), async (page) => ({ tag: await page.locator("#editor").getAttribute("data-tag") }), 422),
   "an invalid schedule": sent(
     () => at(flow, "edit"), () => at(flow, "schedule"), () => ({ name: "", startsAt: "soon", endsAt: "?", grace: "own", amount: "", unit: "days" }), 422),
-  "too many attempts to sign in": async (appearance) => {
-    const page = await world.visit(`${strict.url}/console/sign-in`, asSeen(appearance));
+  "too many attempts to sign in": async () => {
+    const page = await world.visit(`${strict.url}/console/sign-in`);
     const wrong = { email: "ann@mail.example", password: "wrong password" };
     await post(page, "/console/sign-in", wrong);
     assert.equal(await post(page, "/console/sign-in", wrong), 429);
     return page;
   },
-  "a provider that does not respond": async (appearance) => {
-    const page = await world.visit(`${alone.url}/console/sign-in`, asSeen(appearance));
+  "a provider that does not respond": async () => {
+    const page = await world.visit(`${alone.url}/console/sign-in`);
     assert.equal((await page.goto(`${alone.url}/console/oidc`)).status(), 503);
     return page;
   },
-  "an unrequested reply of a provider": async (appearance) => {
-    const page = await world.visit(`${alone.url}/console/sign-in`, asSeen(appearance));
+  "an unrequested reply of a provider": async () => {
+    const page = await world.visit(`${alone.url}/console/sign-in`);
     assert.equal((await page.goto(`${alone.url}/console/oidc/callback?error=access_denied&state=x`)).status(), 422);
     return page;
   },
-  "the preview of a template": async (appearance) => {
-    const page = await desk.open(`/console/apps/${appId}/new`, appearance);
+  "the preview of a template": async () => {
+    const page = await desk.open(`/console/apps/${appId}/new`);
     await page.getByRole("link", { name: "Preview Customer satisfaction" }).click();
     await page.locator("dialog.showing[open]").waitFor();
     await page.frameLocator("dialog.showing iframe").locator("main").waitFor();
@@ -120,17 +118,12 @@ const PAGES = {
   },
 };
 
-const asSeen = ({ width, ...more }) => ({ size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, ...more });
-
-for (const appearance of APPEARANCES) {
-  for (const [what, open] of Object.entries(PAGES)) {
-    test(`${what} is accessible and fits (${appearance.theme}, ${appearance.width} px)`, async () => {
-      const page = await open(appearance);
-      await checkAccess(page, what);
-      await checkFits(page, what);
-      await page.context().close();
-    });
-  }
+for (const [what, open] of Object.entries(PAGES)) {
+  test(`${what} is accessible and fits`, async () => {
+    const page = await open();
+    await checkPage(page, what);
+    await page.context().close();
+  });
 }
 
 test("an invalid schedule shows the problems at its fields, in the reader's time zone", async () => {

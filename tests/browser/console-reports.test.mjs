@@ -1,11 +1,11 @@
 // A shared report: made from filtered results, read without an account, protected, printed, and revoked.
 
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { inflateSync } from "node:zlib";
 
-import { APPEARANCES, agree, atDesk, checkAccess, checkFits, settled } from "./support/console.mjs";
+import { agree, atDesk, checkAccess, checkPage, keepPicture, settled } from "./support/console.mjs";
 import { becomes, matches, until } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -67,11 +67,6 @@ const cards = (page) => page.locator("section.result").evaluateAll((all) => all.
   [...card.querySelectorAll("details.chart-table td")].map((cell) => cell.textContent),
 ]));
 
-async function keep(page, name) {
-  if (!process.env.KEEP_SCREENSHOTS) return;
-  await mkdir(process.env.KEEP_SCREENSHOTS, { recursive: true });
-  await page.screenshot({ path: `${process.env.KEEP_SCREENSHOTS}/${name}.png`, fullPage: true });
-}
 
 for (const script of [true, false]) {
   test(`filtered results are shared, read without an account, and revoked, ${script ? "with" : "without"} script`, async () => {
@@ -84,10 +79,10 @@ for (const script of [true, false]) {
     await page.getByLabel("A question that is kept back").uncheck();
     await page.getByLabel(/^Show text answers/).check();
     await page.getByLabel("Password (optional)").fill(PASSWORD);
-    await keep(page, `share-${script}`);
+    await keepPicture(page, `share-${script}`);
     await page.getByRole("button", { name: "Create link" }).click();
     const link = await page.locator("#link").textContent();
-    await keep(page, `shared-${script}`);
+    await keepPicture(page, `shared-${script}`);
 
     const reader = await world.visit(new URL(link).pathname, { script });
     await becomes(() => reader.locator("h1").textContent(), "Password required");
@@ -120,24 +115,12 @@ for (const script of [true, false]) {
 test("a report fits every screen and is accessible", async () => {
   const { path } = await share({ showTexts: true });
   const locked = await share({ password: PASSWORD });
-  for (const appearance of APPEARANCES) {
-    const { width, theme } = appearance;
-    const options = { theme, size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 } };
-    for (const [name, address] of [["report", path], ["password", locked.path], ["gone", "/r/0000000000000000000000"]]) {
-      const page = await world.visit(address, options);
-      await checkAccess(page, `${name} ${width} ${theme}`);
-      await checkFits(page, `${name} ${width} ${theme}`);
-      await keep(page, `${name}-${width}-${theme}`);
-      await page.context().close();
-    }
-    for (const [name, address] of [["form", "/reports?period=30d"], ["edit", `/reports/${locked.reportId}`]]) {
-      const page = await desk.open(results(address), appearance);
-      await checkAccess(page, `${name} ${width} ${theme}`);
-      await checkFits(page, `${name} ${width} ${theme}`);
-      await keep(page, `${name}-${width}-${theme}`);
-      await page.context().close();
-    }
-  }
+  const check = async (page, name) => {
+    await checkPage(page, `report ${name}`);
+    await page.context().close();
+  };
+  for (const [name, address] of [["read", path], ["password", locked.path], ["gone", "/r/0000000000000000000000"]]) await check(await world.visit(address), name);
+  for (const [name, address] of [["form", "/reports?period=30d"], ["edit", `/reports/${locked.reportId}`]]) await check(await desk.open(results(address)), name);
 });
 
 for (const script of [true, false]) {
@@ -172,7 +155,7 @@ test("a compared report has the charts of the console", async () => {
   const reader = await world.visit(path);
   await becomes(() => cards(reader), expected);
   await checkAccess(reader, "compared");
-  await keep(reader, "compared");
+  await keepPicture(reader, "compared");
 });
 
 test("results that are computed show their progress and then the report", async () => {
@@ -195,7 +178,7 @@ test("a report is printed black on white, with its title and its date, a questio
     return it === "body" ? style.backgroundColor : it === ".c-text" ? style.fill : style.color;
   }));
   assert.deepEqual(colours, ["rgb(255, 255, 255)", "rgb(27, 31, 35)", "rgb(27, 31, 35)"]);
-  await keep(page, "print");
+  await keepPicture(page, "print");
   const pdf = await page.pdf({ format: "A4" });
   const file = pdf.toString("latin1");
   assert.ok(file.startsWith("%PDF-"));

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { APPEARANCES, checkAccess, checkFits } from "./support/console.mjs";
+import { checkFits, checkPage } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -206,24 +206,17 @@ test("everything works without a script", async () => {
 });
 
 test("the pages are accessible and fit in both themes at every width", async () => {
-  const folder = process.env.SLUICE_SCREENSHOTS;
-  for (const appearance of APPEARANCES) {
-    const page = await open(`${list}?tag.team=blue&sort=-answer.nps`, appearance);
-    await page.locator(".responses-table").waitFor();
-    const what = JSON.stringify(appearance);
-    const look = async (name) => {
-      await checkAccess(page, `${name} ${what}`);
-      await checkFits(page, `${name} ${what}`);
-      if (folder) await page.screenshot({ path: `${folder}/table-${name}-${appearance.theme}-${appearance.width}.png` });
-    };
-    await look("sorted");
-    await page.locator("summary", { hasText: "Columns and order" }).click();
-    await look("columns");
-    await page.locator("summary", { hasText: "Columns and order" }).click();
-    await page.locator("summary", { hasText: "Save view" }).click();
-    await look("views");
-    await page.goto(world.address(`${list}?density=compact&sort=-receivedAt`));
-    await look("compact");
-    await page.context().close();
-  }
+  // Few rows: axe is slow, and all rows are alike.
+  const few = "tag.team=blue&answer.nps%5Blt%5D=2";
+  const page = await open(`${list}?${few}&sort=-answer.nps`);
+  await page.locator(".responses-table").waitFor();
+  await checkPage(page, "table sorted");
+  await page.locator("summary", { hasText: "Columns and order" }).click();
+  await checkPage(page, "table columns");
+  await page.locator("summary", { hasText: "Columns and order" }).click();
+  await page.locator("summary", { hasText: "Save view" }).click();
+  await checkPage(page, "table views");
+  await page.goto(world.address(`${list}?${few}&density=compact&sort=-receivedAt`));
+  await checkPage(page, "table compact");
+  await page.context().close();
 });

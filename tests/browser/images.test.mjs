@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { answerAll } from "./support/answering.mjs";
-import { APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { atDesk, checkAccess, checkPage, keepPicture } from "./support/console.mjs";
 import { png } from "./support/png.mjs";
 import { becomes, until } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
@@ -29,10 +29,10 @@ const SURVEY = {
 
 const draftOf = async (flowId) => (await world.server.admin("GET", `/flows/${flowId}/draft`)).definition;
 
-async function edit(appearance = {}) {
+async function edit() {
   const { appId } = await world.server.createApp("Shop");
   const { flowId } = await world.server.createFlow(appId, "Pictures", SURVEY, { publish: false });
-  const page = await desk.open(`/console/flows/${flowId}/edit`, appearance);
+  const page = await desk.open(`/console/flows/${flowId}/edit`);
   await page.locator(".editor[data-ready]").waitFor();
   if (!(await page.locator(".item .body").count())) await page.locator(".item .open").first().click();
   return { page, appId, flowId };
@@ -93,18 +93,13 @@ test("images are chosen, dropped and pasted in the editor, replaced, undone and 
 });
 
 test("the editor with images is accessible and fits at every width and in both themes", async () => {
-  for (const appearance of APPEARANCES) {
-    const { page } = await edit(appearance);
-    await page.locator(".form > .image-part input[type=file]").setInputFiles(file("wide.png", WIDE));
-    await page.locator(".form > .image-part img").waitFor();
-    await page.locator(".choicelist li").nth(0).locator("input[type=file]").setInputFiles(file("red.png", RED));
-    await page.locator(".choicelist li").nth(0).locator("img").waitFor();
-    const what = `${appearance.theme} at ${appearance.width} px`;
-    await checkAccess(page, what);
-    await checkFits(page, what);
-    if (process.env.SLUICE_PICTURES) await page.screenshot({ path: `${process.env.SLUICE_PICTURES}/editor-${appearance.theme}-${appearance.width}.png`, fullPage: true });
-    await page.context().close();
-  }
+  const { page } = await edit();
+  await page.locator(".form > .image-part input[type=file]").setInputFiles(file("wide.png", WIDE));
+  await page.locator(".form > .image-part img").waitFor();
+  await page.locator(".choicelist li").nth(0).locator("input[type=file]").setInputFiles(file("red.png", RED));
+  await page.locator(".choicelist li").nth(0).locator("img").waitFor();
+  await checkPage(page, "editor with images");
+  await page.context().close();
 });
 
 /** Uploads a file to an app; returns its id. */
@@ -140,7 +135,7 @@ test("a flow with images is answered with and without script", async () => {
     // The options are beside one another.
     const boxes = await Promise.all([0, 1].map((at) => page.locator("#q-which .choice").nth(at).boundingBox()));
     assert.equal(Math.round(boxes[0].y), Math.round(boxes[1].y), `${way}`);
-    if (process.env.SLUICE_PICTURES) await page.screenshot({ path: `${process.env.SLUICE_PICTURES}/hosted-${way.size}-${way.script}.png` });
+    await keepPicture(page, `hosted images ${way}`);
     if (way.script) await checkAccess(page, `${way}`);
     await answerAll(page, [["which", "green"], ["why", "It is calm"]]);
     await page.context().close();

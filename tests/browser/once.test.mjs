@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { startServer } from "../clients/server.mjs";
 import { SHORT } from "./support/flows.mjs";
 import { sendAll, shownId, answerAll } from "./support/answering.mjs";
-import { becomes } from "./support/until.mjs";
+import { becomes, matches } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
 const world = await openWorld();
@@ -144,6 +144,27 @@ test("a submission whose reply is lost is retried, and one response is stored", 
   await checkOne(flow);
   await stored(page);
   assert.equal(lost, 2);
+  await checkOne(flow);
+});
+
+test("beyond a limit, the form stays with a notice of when to try again, and one response is stored", async () => {
+  const flow = await world.flow(SHORT);
+  const page = await world.visit(flow.path);
+  await answerAll(page, ANSWERS, { send: false });
+  const waits = [[30, /Try again in 30 seconds\.$/], [150, /Try again in 3 minutes\.$/], [86_400, /Try again in 24 hours\.$/]];
+  let posts = 0;
+  await page.route(`**${flow.path}*`, (route) => {
+    if (route.request().method() !== "POST" || posts >= waits.length) return route.continue();
+    const headers = { "retry-after": String(waits[posts++][0]) };
+    return route.fulfill({ status: 429, headers, contentType: "application/problem+json", body: "{}" });
+  });
+  await sendButton(page).click();
+  for (const [, text] of waits) {
+    await matches(() => page.locator(".notice.live p").innerText(), text);
+    await matches(() => page.locator(".notice.live p").innerText(), /Your answers are still here\./);
+    await page.locator(".notice.live button").click();
+  }
+  await stored(page);
   await checkOne(flow);
 });
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
-import { APPEARANCES, checkAccess, checkFits } from "./support/console.mjs";
+import { checkPage } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld } from "./support/world.mjs";
 
@@ -12,13 +12,7 @@ const PASSWORD = "correct horse battery";
 const world = await openWorld({ args: ["--sign-ins-per-minute", "0"] });
 after(() => world.close());
 
-async function assertGood(page, what) {
-  await checkAccess(page, what);
-  await checkFits(page, what);
-}
-
-const visit = (path, { width = 1440, ...more } = {}) =>
-  world.visit(path, { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, ...more });
+const visit = (path, more = {}) => world.visit(path, { viewport: { width: 1440, height: 900 }, ...more });
 
 let appId, respondentId, storageState;
 
@@ -31,7 +25,7 @@ test("a link sets a password, opens the console, and leaves the address bar imme
   await page.locator("#password").fill("short");
   await page.getByRole("button", { name: "Set password" }).click();
   await page.locator(".errors").waitFor();
-  await assertGood(page, "a password that is too short");
+  await checkPage(page, "a password that is too short");
   await page.locator("#password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set password" }).click();
   await page.getByText("Your password is set").waitFor();
@@ -70,35 +64,33 @@ test("signing in returns to the requested page, and signing out ends the session
   world.takeFaults();
 });
 
-for (const appearance of APPEARANCES) {
-  test(`every sign-in and settings page is accessible and fits (${appearance.theme}, ${appearance.width} px)`, async () => {
-    if (!respondentId) await fillUp();
-    for (const path of ["/console/sign-in", "/console/sign-in?with=token", "/console/welcome"]) {
-      const page = await visit(path, appearance);
-      await assertGood(page, path);
-      await page.context().close();
-    }
-    const page = await visit("/console/settings/apps", { ...appearance, storageState });
-    const users = (await world.server.admin("GET", "/users")).items;
-    const paths = ["", "/keys", "/identity", "/respondents", `/respondents/${respondentId}`, "/people", "/audit"]
-      .map((part) => `/console/apps/${appId}/settings${part}`)
-      .concat(["apps", "users", `users/${users[0].userId}`, "tokens", "audit", "account"].map((part) => `/console/settings/${part}`));
-    for (const path of paths) {
-      const reply = await page.goto(world.address(path));
-      assert.equal(reply.status(), 200, path);
-      await assertGood(page, path);
-    }
-    await page.goto(world.address("/console/settings/users"));
-    await page.locator("#email").fill("ann@mail.example");
-    await page.locator("#name").fill("Ann again");
-    await page.locator("#appId").selectOption("all");
-    await page.getByRole("button", { name: "Add user" }).click();
-    await page.locator(".errors").waitFor();
-    await assertGood(page, "an address that is taken");
+test("every sign-in and settings page is accessible and fits", async () => {
+  await fillUp();
+  for (const path of ["/console/sign-in", "/console/sign-in?with=token", "/console/welcome"]) {
+    const page = await visit(path);
+    await checkPage(page, path);
     await page.context().close();
-    world.takeFaults();
-  });
-}
+  }
+  const page = await visit("/console/settings/apps", { storageState });
+  const users = (await world.server.admin("GET", "/users")).items;
+  const paths = ["", "/keys", "/identity", "/respondents", `/respondents/${respondentId}`, "/people", "/audit"]
+    .map((part) => `/console/apps/${appId}/settings${part}`)
+    .concat(["apps", "users", `users/${users[0].userId}`, "tokens", "audit", "account"].map((part) => `/console/settings/${part}`));
+  for (const path of paths) {
+    const reply = await page.goto(world.address(path));
+    assert.equal(reply.status(), 200, path);
+    await checkPage(page, path);
+  }
+  await page.goto(world.address("/console/settings/users"));
+  await page.locator("#email").fill("ann@mail.example");
+  await page.locator("#name").fill("Ann again");
+  await page.locator("#appId").selectOption("all");
+  await page.getByRole("button", { name: "Add user" }).click();
+  await page.locator(".errors").waitFor();
+  await checkPage(page, "an address that is taken");
+  await page.context().close();
+  world.takeFaults();
+});
 
 /** One of every object that the settings show. */
 async function fillUp() {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { answerAll, goOn, sendAll } from "./support/answering.mjs";
-import { agree, APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { agree, atDesk, checkFits, checkPage } from "./support/console.mjs";
 import { becomes, matches } from "./support/until.mjs";
 import { openWorld, WAYS } from "./support/world.mjs";
 
@@ -106,14 +106,10 @@ test("the pages with tests and labels fit, and pass axe", async () => {
     await answerAll(page, answers);
     await page.context().close();
   }
-  for (const appearance of APPEARANCES) {
-    for (const [name, path] of [["tests", `/console/flows/${flowId}/responses/tests`], ["labels", `/console/apps/${appId}`], ["share", `/console/flows/${flowId}/share`], ["labelled", `/console/apps/${appId}?label=Q4`], ["page", link]]) {
-      const page = await desk.open(path, appearance);
-      await checkFits(page, `${name} ${appearance.width}`);
-      await checkAccess(page, `${name} ${appearance.width}`);
-      if (process.env.SLUICE_PICTURES) await page.screenshot({ path: `${process.env.SLUICE_PICTURES}/${name}-${appearance.width}-${appearance.theme}.png`, fullPage: true });
-      await page.context().close();
-    }
+  for (const [name, path] of [["tests", `/console/flows/${flowId}/responses/tests`], ["labels", `/console/apps/${appId}`], ["share", `/console/flows/${flowId}/share`], ["labelled", `/console/apps/${appId}?label=Q4`], ["page", link]]) {
+    const page = await desk.open(path);
+    await checkPage(page, `test mode ${name}`);
+    await page.context().close();
   }
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { answerAll, fill, goBack, goOn } from "./support/answering.mjs";
-import { APPEARANCES, atDesk, checkAccess, checkFits } from "./support/console.mjs";
+import { atDesk, checkPage } from "./support/console.mjs";
 import { SHORT } from "./support/flows.mjs";
 import { snippet, startHost } from "./support/host.mjs";
 import { becomes } from "./support/until.mjs";
@@ -147,16 +147,9 @@ test("the funnel in the console shows the same numbers, and fits in both themes 
   const desk = await atDesk(world);
   const results = `/console/flows/${flow.flowId}/results`;
   const check = async (path, what) => {
-    for (const appearance of APPEARANCES) {
-      const page = await desk.open(path, appearance);
-      const name = `${what} ${JSON.stringify(appearance)}`;
-      await checkAccess(page, name);
-      await checkFits(page, name);
-      if (process.env.SCREENSHOTS) {
-        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${what}-${appearance.width}-${appearance.theme}.png`, fullPage: true });
-      }
-      await page.context().close();
-    }
+    const page = await desk.open(path);
+    await checkPage(page, what);
+    await page.context().close();
   };
   await check(`${results}/funnel`, "funnel-empty");
   const steps = [["opened"], ["seen", "nps"], ["started"], ["passed", "nps"], ["seen", "why"], ["passed", "why"], ["seen", "name"], ["passed", "name"], ["finished"]];

@@ -129,14 +129,13 @@ fn label(operator: Operator) -> &'static str {
 /// The filter that a sent form adds; none if it names no question.
 fn added(fields: &Fields, history: &QuestionHistory) -> Result<Option<NamedValue>, Fault> {
     let Some(question) = fields.get("question") else { return Ok(None) };
-    let fault = |field: &str, message: String| Fault { pointer: format!("/{field}"), message };
     let value = fields.get("value").unwrap_or_default();
     let (operator, value) = match fields.get("operator").unwrap_or_default() {
         UNANSWERED => (Operator::Answered, "false".to_owned()),
         name => match Operator::named(name) {
             Some(Operator::Answered) => (Operator::Answered, "true".to_owned()),
             Some(Operator::Is | Operator::IsNot) if value.is_empty() => {
-                return Err(fault("value", "must not be empty".to_owned()));
+                return Err(Fault::new("/value", "must not be empty"));
             }
             Some(operator @ (Operator::Is | Operator::IsNot)) => {
                 (operator, chosen(history, question, value))
@@ -149,12 +148,12 @@ fn added(fields: &Fields, history: &QuestionHistory) -> Result<Option<NamedValue
         let fitting = Operator::ALL.iter().filter(|it| fits(history, question, **it));
         let labels: Vec<&str> = fitting.map(|it| label(*it)).collect();
         let message = format!("does not fit this question; choose one of: {}", labels.join("; "));
-        return Err(fault("comparison", message));
+        return Err(Fault::new("/comparison", message));
     }
     let name = joined_name(question, operator);
     match history.answer_filter(&name, &value) {
         Ok(_) => Ok(Some((name, value))),
-        Err(message) => Err(fault("value", message)),
+        Err(message) => Err(Fault::new("/value", message)),
     }
 }
 
@@ -178,7 +177,7 @@ pub(super) fn add(
     let Some(filter) = added(fields, history)? else { return Ok(()) };
     if all.len() >= FILTERS_MAX {
         let message = format!("has {FILTERS_MAX} filters already; remove one first");
-        return Err(Fault { pointer: "/question".into(), message });
+        return Err(Fault::new("/question", message));
     }
     all.push(filter);
     Ok(())
@@ -193,7 +192,7 @@ pub(super) fn known(history: &QuestionHistory, all: &[NamedValue]) -> Vec<NamedV
 /// Says that filters are ignored: the page shows more than its address asks for.
 pub(super) fn left_out() -> Fault {
     let message = "or value of a filter is not known: the filter is left out";
-    Fault { pointer: "/question".to_owned(), message: message.to_owned() }
+    Fault::new("/question", message)
 }
 
 /// The value typed for a question: the id of the option with this label, or else the text itself.

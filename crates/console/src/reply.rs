@@ -353,7 +353,7 @@ impl Refused {
             Self::Limited(seconds) => (
                 Kind::Limited(*seconds),
                 "Too many attempts",
-                format!("Try again in {}.", counted(*seconds, "second")),
+                format!("Nothing was changed. Try again in {}.", counted(*seconds, "second")),
             ),
             Self::Computing => (
                 Kind::Away,

@@ -41,12 +41,12 @@ async fn set(
 ) -> Reply {
     let code = form.get("code").map(code_in).unwrap_or_default();
     if sign_in::is_plain_http(&headers) {
-        let faults = [fault("code", sign_in::NEEDS_HTTPS)];
+        let faults = [Fault::new("/code", sign_in::NEEDS_HTTPS)];
         return Ok(page(Kind::Unfinished, code, &faults, &headers));
     }
     if let Some(seconds) = console.attempts.count_address(&from, &headers) {
         let text = format!("too many attempts; try again in {}", parts::counted(seconds, "second"));
-        return Ok(page(Kind::Limited(seconds), code, &[fault("code", text)], &headers));
+        return Ok(page(Kind::Limited(seconds), code, &[Fault::new("/code", text)], &headers));
     }
     let engine = &console.engine;
     let before = session::secret(&headers);
@@ -61,7 +61,7 @@ async fn set(
             let text = format!(
                 "is not valid. A link works once and expires after {LINK_HOURS} hours. Ask the sender for a new one"
             );
-            Ok(page(Kind::Unfinished, code, &[fault("code", text)], &headers))
+            Ok(page(Kind::Unfinished, code, &[Fault::new("/code", text)], &headers))
         }
         Err(Refusal::Busy) => Err(Refused::Busy),
         Err(Refusal::Store(error)) => Err(error.into()),
@@ -71,10 +71,6 @@ async fn set(
 /// The whole link may have been pasted.
 fn code_in(text: &str) -> &str {
     text.rsplit_once('#').map_or(text, |(_, code)| code)
-}
-
-fn fault(name: &str, message: impl Into<String>) -> Fault {
-    Fault { pointer: format!("/{name}"), message: message.into() }
 }
 
 fn page(kind: Kind, code: &str, faults: &[Fault], headers: &HeaderMap) -> Response {

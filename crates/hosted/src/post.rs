@@ -33,6 +33,7 @@ use super::states::StoredConfirmation;
 use super::steps::Step;
 use super::view::{Extent, FormView};
 use super::visits::Onward;
+use super::words::Words;
 use super::{Hosted, visits};
 
 /// A form sent sooner than this after it was created was not read by a person.
@@ -175,19 +176,23 @@ impl SentForm<'_> {
         let Some(reading) = ParsedForm::new(self.page_request, version, self.form) else {
             return self.page_request.bare_frame().missing();
         };
-        let notice = &super::words::Words::for_language(reading.wording.locale()).notice;
-        let again = |kind, notice| {
-            self.shown(&reading, reading.step(), kind, Some(notice), BTreeMap::new())
+        let words = Words::for_language(reading.wording.locale());
+        let notice = &words.notice;
+        let again = |kind, notice: &str| {
+            let notice = Some(notice.to_owned());
+            self.shown(&reading, reading.step(), kind, notice, BTreeMap::new())
         };
+        let later =
+            |seconds, notice| again(Kind::Limited(seconds), &words.with_wait(notice, seconds));
         if let Some(seconds) = self.hosted.senders.wait(self.address) {
-            return again(Kind::Limited(seconds), notice.limited);
+            return later(seconds, notice.limited);
         }
         let (app, engine) = (self.page_request.flow.app(), &self.hosted.engine);
         // Tests leave the app's calls to its respondents.
         if self.tested.is_none()
             && let Err(limited) = engine.admit_calls(app, 1)
         {
-            return again(Kind::Limited(limited.retry_after_seconds), notice.unavailable);
+            return later(limited.retry_after_seconds, notice.busy);
         }
         let Some(key) = self.form.key().filter(|_| !self.is_bot()) else {
             return again(Kind::Unfinished, notice.robot);
@@ -212,9 +217,7 @@ impl SentForm<'_> {
             Err(SubmitError::Unavailable(unavailable)) => {
                 again(Kind::Away(unavailable.retry_after_seconds), notice.unavailable)
             }
-            Err(SubmitError::Limited(limited)) => {
-                again(Kind::Limited(limited.retry_after_seconds), notice.full)
-            }
+            Err(SubmitError::Limited(limited)) => later(limited.retry_after_seconds, notice.full),
             Err(SubmitError::Malformed(reason)) => {
                 tracing::error!(reason, "a hosted form is not a valid submission");
                 self.page_request.bare_frame().failed()
@@ -227,9 +230,11 @@ impl SentForm<'_> {
         let Some(reading) = ParsedForm::new(self.page_request, version, self.form) else {
             return self.page_request.bare_frame().missing();
         };
-        let notice = &super::words::Words::for_language(reading.wording.locale()).notice;
-        let (kind, step) = (Kind::Limited(limited.retry_after_seconds), reading.step());
-        self.shown(&reading, step, kind, Some(notice.limited), BTreeMap::new())
+        let (words, seconds) =
+            (Words::for_language(reading.wording.locale()), limited.retry_after_seconds);
+        let notice = words.with_wait(words.notice.limited, seconds);
+        let (kind, step) = (Kind::Limited(seconds), reading.step());
+        self.shown(&reading, step, kind, Some(notice), BTreeMap::new())
     }
 
     /// Counts the steps of a visitor without script, and returns the furthest question.
@@ -417,15 +422,14 @@ impl SentForm<'_> {
         match reading.filter(|_| is_other && current.is_accepting(self.hosted.engine.now())) {
             Some(reading) => {
                 let step = Step::first_open(reading.definition(), &reading.answers);
-                let notice =
-                    super::words::Words::for_language(reading.wording.locale()).notice.changed;
+                let notice = Words::for_language(reading.wording.locale()).notice.changed;
                 let (steps, furthest) =
                     visits::opened(reading.definition(), &reading.answers, step);
                 if !self.page_request.is_scripted {
                     self.page_request.flow.count_steps(current, &steps);
                 }
                 let (kind, errors) = (Kind::Unfinished, BTreeMap::new());
-                self.shown_at(&reading, step, kind, Some(notice), errors, furthest)
+                self.shown_at(&reading, step, kind, Some(notice.to_owned()), errors, furthest)
             }
             None => self.page_request.bare_frame().missing(),
         }
@@ -437,7 +441,7 @@ impl SentForm<'_> {
         reading: &'v ParsedForm<'v>,
         step: Step,
         kind: Kind,
-        notice: Option<&'static str>,
+        notice: Option<String>,
         errors: BTreeMap<&'v str, String>,
     ) -> Response {
         let furthest = self.form.get("furthest").map(str::to_owned);
@@ -449,7 +453,7 @@ impl SentForm<'_> {
         reading: &'v ParsedForm<'v>,
         step: Step,
         kind: Kind,
-        notice: Option<&'static str>,
+        notice: Option<String>,
         errors: BTreeMap<&'v str, String>,
         furthest: Option<String>,
     ) -> Response {

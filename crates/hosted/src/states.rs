@@ -35,8 +35,15 @@ impl Frame<'_> {
 
     /// Too many requests come from the address.
     pub(super) fn limited(&self, seconds: u64) -> Response {
-        let again = html! { a.button.primary href="" { (self.words.state.try_again) } };
-        self.message_page(Kind::Limited(seconds), "failed", self.words.state.failed, again)
+        let state = &self.words.state;
+        let TitledText { title, text } = state.limited;
+        let content = html! {
+            h1 { (title) }
+            p.lead { (self.words.with_wait(text, seconds)) }
+            a.button.primary href="" { (state.try_again) }
+        };
+        let data = PageData { state: "limited", ..PageData::default() };
+        self.page(Kind::Limited(seconds), title, &data, content)
     }
 
     pub(super) fn too_large(&self) -> Response {

@@ -14,14 +14,14 @@ use maud::html;
 use sluice_engine::mail::Unsubscription;
 use sluice_flow::phrase::fill;
 use sluice_http::client::Peer;
-use sluice_http::store_down;
+use sluice_http::{path_id, store_down};
 
-use super::Hosted;
 use super::page::{Frame, PageData};
 use super::page_request::{UNREAD, text};
 use super::parameters::Parameters;
 use super::reply::Kind;
 use super::words::Words;
+use super::{Hosted, limited};
 
 pub(super) const PAGE: &str = "/u/{mailId}";
 
@@ -54,10 +54,11 @@ pub(super) async fn confirm(State(hosted): State<Arc<Hosted>>, request: Request)
 async fn read(hosted: &Hosted, request: Request) -> Result<(Parts, Unsubscription), Response> {
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
     let (head, _) = request.into_parts();
-    let limited = |limited| sluice_http::reply::Refusal::RateLimited(limited).reply();
+    let limited = |by| limited::page(&head.headers, &by);
     hosted.addresses.admit_read(&hosted.engine, peer, &head.headers).map_err(limited)?;
     let id = head.uri.path().rsplit('/').next().unwrap_or_default();
-    match hosted.engine.links().unsubscription(id).await {
+    let found = hosted.engine.links().unsubscription(&path_id::decoded(id)).await;
+    match found {
         Ok(Some(found)) => Ok((head, found)),
         Ok(None) => Err(framed(&head.headers, None, |frame| frame.missing())),
         Err(error) => {

@@ -56,7 +56,7 @@ pub(super) struct FormView<'v> {
     pub(super) referrer: Option<String>,
     /// The error messages, by question.
     pub(super) errors: BTreeMap<&'v str, String>,
-    pub(super) notice: Option<&'static str>,
+    pub(super) notice: Option<String>,
     /// Where the script reports that an invitation was opened.
     pub(super) opened: Option<String>,
     /// Where the steps of the visit are reported; absent in a preview.
@@ -114,7 +114,7 @@ impl FormView<'_> {
         let names: Vec<String> = refused.iter().take(NAMED_MAX).map(shown).collect();
         let text = self.frame.words.notice.parameters;
         html! {
-            @if let Some(notice) = self.notice { div.notice role="status" { p { (notice) } } }
+            @if let Some(notice) = &self.notice { div.notice role="status" { p { (notice) } } }
             @if !names.is_empty() && (self.is_first() || self.extent == Extent::All) {
                 div.notice role="status" { p { (fill(text, &[("names", &names.join(", "))])) } }
             }

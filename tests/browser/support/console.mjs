@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -54,6 +55,29 @@ export async function atDesk(world) {
     open: (path, { width = 1440, ...more } = {}) =>
       world.visit(path, { size: width < 500 ? "phone" : "desktop", viewport: { width, height: 900 }, storageState, ...more }),
   };
+}
+
+/** A page is accessible and fits in each appearance, without being loaded again. Keeps a picture of each. */
+export async function checkPage(page, what) {
+  const size = page.viewportSize();
+  for (const { theme, width } of APPEARANCES) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 900 });
+    const name = `${what} ${theme} ${width}`;
+    await checkAccess(page, name);
+    await checkFits(page, name);
+    await keepPicture(page, name);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize(size);
+}
+
+/** Keeps a picture in the folder that `SLUICE_SCREENSHOTS` names, if it is set. */
+export async function keepPicture(shown, name, options = { fullPage: true }) {
+  const folder = process.env.SLUICE_SCREENSHOTS;
+  if (!folder) return;
+  await mkdir(folder, { recursive: true });
+  await shown.screenshot({ path: `${folder}/${name.replaceAll(/[^a-z0-9]+/gi, "-")}.png`, ...options });
 }
 
 /** Nothing is wider than the screen; on a desktop page also not once its window is as narrow as a tablet. */

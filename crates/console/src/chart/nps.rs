@@ -22,6 +22,11 @@ pub(crate) struct NpsChart<'c> {
     pub(crate) title: &'c str,
     /// How often each score from 0 to 10 was given.
     pub(crate) points: [u64; 11],
+    pub(crate) promoters: u64,
+    pub(crate) passives: u64,
+    pub(crate) detractors: u64,
+    /// From -100 to 100; `None` without answers.
+    pub(crate) score: Option<f64>,
 }
 
 impl NpsChart<'_> {
@@ -42,11 +47,10 @@ impl NpsChart<'_> {
     }
 
     fn groups(&self) -> [(&'static str, &'static str, u64, Tone); 3] {
-        let sum = |from: usize, to: usize| self.points[from..=to].iter().sum();
         [
-            ("Detractors", "0 to 6", sum(0, 6), Tone::Bad),
-            ("Passives", "7 and 8", sum(7, 8), Tone::Middle),
-            ("Promoters", "9 and 10", sum(9, 10), Tone::Good),
+            ("Detractors", "0 to 6", self.detractors, Tone::Bad),
+            ("Passives", "7 and 8", self.passives, Tone::Middle),
+            ("Promoters", "9 and 10", self.promoters, Tone::Good),
         ]
     }
 
@@ -54,21 +58,13 @@ impl NpsChart<'_> {
         self.points.iter().sum()
     }
 
-    /// Percentage of promoters minus percentage of detractors.
-    pub(crate) fn score(&self) -> Option<f64> {
-        let [(.., detractors, _), _, (.., promoters, _)] = self.groups();
-        let answers = self.answers();
-        (answers > 0).then(|| 100.0 * (promoters as f64 - detractors as f64) / answers as f64)
-    }
-
     /// A half circle from −100 to +100, centred; its coordinates are pixels.
     fn gauge(&self) -> Markup {
-        let score = self.score();
         html! {
             svg x="50%" y="0" width="1" height=(short(GAUGE)) overflow="visible" {
                 path class="c-track-line" d=(arc(-100.0, 100.0)) fill="none" stroke=(Tone::Track.light())
                     stroke-width=(short(STROKE)) stroke-linecap="round" {}
-                @if let Some(score) = score {
+                @if let Some(score) = self.score {
                     path class="c-line" d=(arc(-100.0, score)) fill="none" stroke=(Tone::Accent.light())
                         stroke-width=(short(STROKE)) stroke-linecap="round" {}
                     @let (x, y) = at(score);
@@ -76,7 +72,7 @@ impl NpsChart<'_> {
                         stroke=(Tone::Accent.light()) stroke-width="4" {}
                 }
                 text class="c-text" x="0" y=(short(RADIUS + 8.0)) text-anchor="middle" font-size="44" font-weight="650"
-                    fill=(Tone::Ink.light()) { (score.map_or_else(|| "–".to_owned(), signed)) }
+                    fill=(Tone::Ink.light()) { (self.score.map_or_else(|| "–".to_owned(), signed)) }
                 (words("0", GAUGE - 4.0, "middle", Tone::Muted, &count(self.answers(), "answer", "answers")))
                 (words(&short(-RADIUS), GAUGE - 4.0, "middle", Tone::Muted, "−100"))
                 (words(&short(RADIUS), GAUGE - 4.0, "middle", Tone::Muted, "+100"))
@@ -110,7 +106,7 @@ impl NpsChart<'_> {
     }
 
     fn description(&self) -> String {
-        let Some(score) = self.score() else { return "No answers yet.".to_owned() };
+        let Some(score) = self.score else { return "No answers yet.".to_owned() };
         let answers = self.answers();
         let groups = self.groups().map(|(name, range, people, _)| {
             format!("{name} ({range}) {}, {}", share(people, answers), grouped(people))
@@ -153,21 +149,6 @@ fn arc(from: f64, to: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn score(given: &[(usize, u64)]) -> Option<f64> {
-        let mut points = [0; 11];
-        given.iter().for_each(|(point, people)| points[*point] = *people);
-        NpsChart { title: "", points }.score()
-    }
-
-    #[test]
-    fn the_score_is_promoters_minus_detractors_in_percent() {
-        assert_eq!(score(&[]), None);
-        assert_eq!(score(&[(10, 3), (9, 2)]), Some(100.0));
-        assert_eq!(score(&[(0, 1), (6, 1)]), Some(-100.0));
-        assert_eq!(score(&[(7, 4), (8, 1)]), Some(0.0));
-        assert_eq!(score(&[(9, 5), (7, 3), (6, 2)]), Some(30.0));
-    }
 
     #[test]
     fn the_gauge_goes_from_left_to_right_over_the_top() {

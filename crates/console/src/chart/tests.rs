@@ -10,15 +10,8 @@ pub(super) fn samples() -> Vec<(&'static str, Chart)> {
         ("scale", scale().swap_remove(0)),
         ("histogram", histogram().swap_remove(0)),
         ("days", days()),
-        (
-            "nps",
-            NpsChart {
-                title: "How likely are you to recommend us?",
-                points: [12, 3, 5, 8, 10, 31, 44, 98, 210, 340, 512],
-            }
-            .chart(),
-        ),
-        ("nps_empty", NpsChart { title: "How likely?", points: [0; 11] }.chart()),
+        ("nps", nps().chart()),
+        ("nps_empty", nps_empty().chart()),
         ("ranking", ranking().swap_remove(0)),
         ("matrix", matrix().swap_remove(0)),
         ("line", line()),
@@ -37,6 +30,23 @@ fn compared() -> Vec<(&'static str, Vec<Chart>)> {
         ("ranking", ranking()),
         ("matrix", matrix()),
     ]
+}
+
+fn nps() -> NpsChart<'static> {
+    NpsChart {
+        title: "How likely are you to recommend us?",
+        points: [12, 3, 5, 8, 10, 31, 44, 98, 210, 340, 512],
+        promoters: 852,
+        passives: 308,
+        detractors: 113,
+        score: Some(100.0 * 739.0 / 1_273.0),
+    }
+}
+
+fn nps_empty() -> NpsChart<'static> {
+    let (promoters, passives, detractors) = (0, 0, 0);
+    let (title, points) = ("How likely?", [0; 11]);
+    NpsChart { title, points, promoters, passives, detractors, score: None }
 }
 
 fn funnel() -> Chart {

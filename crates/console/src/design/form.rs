@@ -108,7 +108,7 @@ impl DesignForm<'_> {
 
     fn part(&self, field: DesignField) -> Markup {
         let name = field.name();
-        let note = notes::of(field, self.own, self.app);
+        let note = notes::for_field(field, self.own, self.app);
         html! {
             fieldset.part data-part=(name) {
                 legend.label { (label(field)) }

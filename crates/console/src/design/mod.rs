@@ -64,7 +64,7 @@ fn flow_page(
     refused: Option<(&Fields, &[Fault])>,
     done: Option<&str>,
 ) -> Reply {
-    let app = HostedSettings::of(&app.row).design;
+    let app = HostedSettings::from_app(&app.row).design;
     let own = design_of(&state.flow);
     let flow = state.flow.flow_id;
     let base = format!("/console/flows/{flow}");
@@ -141,7 +141,7 @@ async fn save(
     let faults = match faults_of(saved)? {
         Ok(state) if is_script(&headers) => {
             let app = console.engine.app(&visitor.actor, Scope::Read, state.flow.app_id).await?;
-            let app = HostedSettings::of(&app.row).design;
+            let app = HostedSettings::from_app(&app.row).design;
             return Ok(stored_reply(&changes, &design_of(&state.flow), Some(&app)));
         }
         Ok(_) => {
@@ -185,7 +185,7 @@ fn app_design(
     done: Option<&str>,
 ) -> Reply {
     let row = &app.row;
-    let own = HostedSettings::of(row).design;
+    let own = HostedSettings::from_app(row).design;
     let (sent, faults) = refused.unzip();
     let faults = faults.unwrap_or_default();
     let base = format!("/console/apps/{}", row.app_id);
@@ -226,7 +226,7 @@ async fn save_app(
     let patch = AppPatch { hosted: Some(Some(hosted)), ..AppPatch::default() };
     let faults = match faults_of(handle.update(&patch).await)? {
         Ok(detail) if is_script(&headers) => {
-            let own = HostedSettings::of(&detail.row).design;
+            let own = HostedSettings::from_app(&detail.row).design;
             return Ok(stored_reply(&changes, &own, None));
         }
         Ok(_) => {
@@ -264,7 +264,7 @@ fn stored_reply(changes: &DesignPatch, own: &Design, app: Option<&Design>) -> Re
         .collect();
     let notes: Map<String, Value> = [DesignField::AccentColor, DesignField::Background]
         .into_iter()
-        .map(|field| (field.name().to_owned(), notes::of(field, own, app).into()))
+        .map(|field| (field.name().to_owned(), notes::for_field(field, own, app).into()))
         .collect();
     let reply = json!({"faults": [], "was": was, "notes": notes, "isOwn": !own.is_empty()});
     reply::json(Kind::Shown, &reply)

@@ -9,7 +9,7 @@ use sluice_flow::design::{
 const HIGH_CONTRAST_MIN: f64 = 7.0;
 
 /// The note below a part of a design; empty if there is nothing to say.
-pub(super) fn of(field: DesignField, own: &Design, app: Option<&Design>) -> String {
+pub(super) fn for_field(field: DesignField, own: &Design, app: Option<&Design>) -> String {
     let design = app.map_or_else(|| own.clone(), |app| own.over(app));
     let sentences = match field {
         DesignField::AccentColor => design.accent().map(|color| accent(color, &design)),
@@ -109,12 +109,12 @@ mod tests {
             ),
             (json!({"font": "serif"}), DesignField::Font, ""),
         ] {
-            let note = of(field, &Design::from_json(&own), None);
+            let note = for_field(field, &Design::from_json(&own), None);
             assert_eq!(note.is_empty(), expected.is_empty(), "{own}: {note}");
             assert!(note.starts_with(expected), "{own}: {note}");
         }
         let inherited = Design::from_json(&json!({"accentColor": "#ffcc00"}));
-        let note = of(DesignField::AccentColor, &Design::default(), Some(&inherited));
+        let note = for_field(DesignField::AccentColor, &Design::default(), Some(&inherited));
         assert!(note.starts_with("Button texts are black"), "{note}");
     }
 }

@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sluice_engine::rows::{FlowState, Scope};
 use sluice_engine::{ClosingState, Editing, Saved};
-use sluice_flow::counts::Counted;
-use sluice_flow::definition::{Definition, Fault, check};
+use sluice_flow::counts::CountMethod;
+use sluice_flow::definition::{Definition, Fault, check, check_new};
 use sluice_flow::id::FlowId;
-use sluice_flow::question::{Field, QuestionType};
+use sluice_flow::question::{Field, NpsGroup, QuestionType};
 
 use super::{faults, publish, questions, schedule};
 use crate::Console;
@@ -78,7 +78,7 @@ pub(super) async fn save(
                      their version, or reload the page to see it."
                         .to_owned(),
                     &theirs.tag,
-                    &check(&definition).err().unwrap_or_default(),
+                    &check_new(&definition).err().unwrap_or_default(),
                 ),
             }
         }
@@ -289,14 +289,13 @@ struct QuestionTypeInfo {
 
 /// The table of question types, from which the script takes everything about them.
 fn types() -> Vec<QuestionTypeInfo> {
-    /// Scores below this are detractors.
-    const PASSIVE_FROM: u32 = 7;
     const MIDDLE: u32 = 3;
     let offered = QuestionType::OFFERED.iter();
     let one = |(name, label, purpose): &(&'static str, &'static str, &'static str)| {
         let blank = QuestionType::blank(name)?;
-        let threshold = match blank.counted() {
-            Counted::Nps => PASSIVE_FROM,
+        let threshold = match blank.count_method() {
+            // Scores below this are detractors.
+            CountMethod::Nps => *NpsGroup::Passives.points().start(),
             _ => MIDDLE,
         };
         Some(QuestionTypeInfo {

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::Value;
 use sluice_flow::definition::Fault;
+use sluice_flow::pointer;
 use sluice_flow::question::QuestionType;
 
 use crate::parts::counted;
@@ -59,8 +60,7 @@ pub(in super::super) fn is_blank(definition: &Value) -> bool {
 }
 
 fn place(pointer: &str, definition: &Value) -> String {
-    let steps: Vec<String> =
-        pointer.split('/').skip(1).map(|it| it.replace("~1", "/").replace("~0", "~")).collect();
+    let steps = pointer::steps(pointer);
     let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
     match steps.as_slice() {
         [] => "Flow".to_owned(),
@@ -246,7 +246,7 @@ mod tests {
         assert!(is_blank(&json!({"title": "T", "questions": []})));
         assert!(!is_blank(&json!({"title": "T", "questions": [], "description": "Hello"})));
         assert!(!is_blank(&json!({"title": "T"})));
-        let blank = [Fault { pointer: "/questions".into(), message: "x".into() }];
+        let blank = [Fault::new("/questions", "x")];
         assert_eq!(heading(&blank), "Fix 1 problem first");
     }
 }

@@ -199,7 +199,7 @@ pub(super) async fn retire(
     PathParam(version): PathParam<FlowVersionId>,
 ) -> Reply {
     writable(&console, &visitor, flow, version).await?.retire().await?;
-    Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=withdrawn")))
+    Ok(reply::see_other(&format!("/console/flows/{flow}/history?done=retired")))
 }
 
 /// The version for writing, if it belongs to the flow in the address.

@@ -94,11 +94,9 @@ impl LimitsForm {
             match (all_of_questions(&answers), limit_of(&self.new_limit)) {
                 (Some(when), Some(limit)) => changes.push(QuotaChange::Add { when, limit }),
                 (when, limit) => {
-                    let message = "choose at least one answer".to_owned();
-                    let pointer = "/newQuota".to_owned();
-                    faults.extend(when.is_none().then_some(Fault { pointer, message }));
-                    let pointer = "/newQuotaLimit".to_owned();
-                    faults.extend(limit.is_none().then(|| limit_fault(pointer)));
+                    let message = "choose at least one answer";
+                    faults.extend(when.is_none().then(|| Fault::new("/newQuota", message)));
+                    faults.extend(limit.is_none().then(|| limit_fault("/newQuotaLimit")));
                 }
             }
         }
@@ -112,8 +110,8 @@ fn limit_of(text: &str) -> Option<u32> {
     text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit))
 }
 
-fn limit_fault(pointer: String) -> Fault {
-    Fault { pointer, message: format!("must be a whole number from 1 to {LIMIT_MAX}") }
+fn limit_fault(pointer: impl Into<String>) -> Fault {
+    Fault::new(pointer, format!("must be a whole number from 1 to {LIMIT_MAX}"))
 }
 
 /// The faults of a form that was sent.
@@ -121,7 +119,7 @@ fn limit_fault(pointer: String) -> Fault {
 struct Errors<'f>(&'f [Fault]);
 
 impl<'f> Errors<'f> {
-    fn of(self, field: &str) -> Option<&'f str> {
+    fn message_for(self, field: &str) -> Option<&'f str> {
         let fault = self.0.iter().find(|it| field_of(&it.pointer).as_deref() == Some(field));
         fault.map(|it| it.message.as_str())
     }
@@ -148,7 +146,7 @@ pub(super) fn fields(
         kind: "number",
         value: &values.close_after,
         hint: Some(&hint),
-        error: errors.of("closeAfter"),
+        error: errors.message_for("closeAfter"),
         ..Field::default()
     };
     let choices = definition.map(answer_choices).unwrap_or_default();
@@ -187,7 +185,7 @@ fn quota_row(
         kind: "number",
         value: limit,
         hint: hint.as_deref(),
-        error: errors.of(&field_id),
+        error: errors.message_for(&field_id),
         ..Field::default()
     };
     html! {
@@ -204,10 +202,10 @@ fn new_quota(choices: &[AnswerChoices<'_>], values: &LimitsForm, errors: Errors<
         label: "Number of responses",
         kind: "number",
         value: &values.new_limit,
-        error: errors.of("newQuotaLimit"),
+        error: errors.message_for("newQuotaLimit"),
         ..Field::default()
     };
-    let error = errors.of("newQuota");
+    let error = errors.message_for("newQuota");
     let is_open = error.is_some() || !values.new_answers.is_empty() || !values.new_limit.is_empty();
     html! {
         details.more.new-quota open[is_open] {

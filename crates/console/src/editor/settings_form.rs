@@ -4,6 +4,7 @@
 //! changed: what a colleague saved since the page was opened stays.
 
 use sluice_engine::FlowPatch;
+use sluice_engine::limits::NAME_CHARS_MAX;
 use sluice_engine::rows::FlowState;
 use sluice_flow::closing::close_after_fault;
 use sluice_flow::definition::Fault;
@@ -26,9 +27,6 @@ pub(in super::super) const UNITS: [(&str, &str, u32); 4] = [
 /// The names of the fields, in the order of [`SettingsValues::pairs`].
 pub(super) const FIELDS: [&str; 7] =
     ["name", "startsAt", "endsAt", "grace", "amount", "unit", "labels"];
-
-/// A title may be longer than a name.
-const NAME_CHARS_MAX: usize = 200;
 
 /// The texts of the fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -113,9 +111,8 @@ pub(super) fn is_changed(form: &Fields, name: &str) -> bool {
 /// The changes that the form requests, or the faults of all invalid fields; nothing is guessed.
 pub(super) fn patch_of(form: &Fields, state: &FlowState) -> Result<FlowPatch, Vec<Fault>> {
     let mut faults = Vec::new();
-    let mut fault = |pointer: &str, message: &str| {
-        faults.push(Fault { pointer: pointer.to_owned(), message: message.to_owned() });
-    };
+    let mut fault = |pointer: &str, message: &str| faults.push(Fault::new(pointer, message));
+    // A title may be longer than a name.
     let title = || title(state).chars().take(NAME_CHARS_MAX).collect();
     let name = is_changed(form, "name").then(|| form.get("name").map_or_else(title, str::to_owned));
     let Window { starts_at, ends_at } = state.flow.live;

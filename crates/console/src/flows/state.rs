@@ -44,7 +44,7 @@ pub(super) async fn unarchive(
     Form(form): Form,
 ) -> Reply {
     console.engine.flow(&visitor.actor, Scope::Write, flow).await?.unarchive().await?;
-    Ok(back(flow, &form, "unarchived"))
+    Ok(back(flow, &form, "restored"))
 }
 
 /// Back to the tab that the form was on.

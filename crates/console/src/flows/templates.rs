@@ -7,6 +7,7 @@ use sluice_flow::id::AppId;
 use sluice_flow::question::QuestionType;
 
 use super::thumbnail::thumbnail;
+use crate::parts::counted;
 
 /// An empty flow first, then all templates.
 pub(super) fn cards(app: AppId) -> Markup {
@@ -53,7 +54,7 @@ fn card(app: AppId, template: &Template) -> Markup {
                 p.muted { (template.purpose) }
             }
             details.more {
-                summary { (counted(questions.len())) }
+                summary { (counted(questions.len() as u64, "question")) }
                 ol { @for question in questions {
                     li { (question["prompt"].as_str().unwrap_or_default()) " " span.tag { (type_label(question["type"].as_str())) } }
                 } }
@@ -70,11 +71,6 @@ fn card(app: AppId, template: &Template) -> Markup {
     }
 }
 
-fn counted(questions: usize) -> String {
-    if questions == 1 { "1 question".to_owned() } else { format!("{questions} questions") }
-}
-
 fn type_label(name: Option<&str>) -> &'static str {
-    let found = QuestionType::OFFERED.iter().find(|(offered, ..)| Some(*offered) == name);
-    found.map_or("", |(_, label, _)| label)
+    name.and_then(QuestionType::label_of).unwrap_or_default()
 }

@@ -185,7 +185,6 @@ impl ResponseDetail<'_> {
             serde_json::from_str(&row.identities_with_proof()).unwrap_or_default();
         html! {
             dl.facts {
-                @if let Some(score) = &row.score { dt { "Score" } dd { (score) } }
                 @for (name, texts) in entries(row.tags.as_deref().unwrap_or("{}")) {
                     dt { "Tag " bdi { (name) } } dd { bdi { (texts.join(", ")) } }
                 }

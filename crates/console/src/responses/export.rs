@@ -23,8 +23,8 @@ use crate::session::{BackgroundVisitor, Visitor};
 
 /// The most downloads whose progress is tracked, per process.
 const REMEMBERED_MAX: usize = 64;
-/// The longest name that a page gives its download.
-const NAME_CHARS_MAX: usize = 64;
+/// The longest id that a page gives its download, in bytes.
+const DOWNLOAD_ID_BYTES_MAX: usize = 64;
 
 /// The named downloads of this process.
 #[derive(Debug, Default)]
@@ -181,7 +181,7 @@ pub(super) async fn download(
         .await?
         .export(exported_as, &filter)
         .await?;
-    if let Some(name) = fields.get("id").filter(|name| name.len() <= NAME_CHARS_MAX) {
+    if let Some(name) = fields.get("id").filter(|name| name.len() <= DOWNLOAD_ID_BYTES_MAX) {
         let (who, name) = (visitor.actor.name.clone(), name.to_owned());
         let progress = Arc::clone(&export.progress);
         console.downloads.remember(Download { who, name, progress });

@@ -71,7 +71,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
 }
 
 /// What a page shows.
-struct Shown<'a> {
+struct ResponsesPage<'a> {
     state: &'a FlowState,
     history: &'a QuestionHistory,
     query: &'a ResponsesQuery,
@@ -151,7 +151,7 @@ async fn list_page(
         nothing_yet(&sidebar, &state, sidebar.now)
     } else {
         let recent = state.recent_tag_names().await?;
-        let shown = Shown {
+        let shown = ResponsesPage {
             state: &state,
             history: &history,
             query: &query,
@@ -192,7 +192,7 @@ async fn read(
     Ok(Results::Ready((listed, count)))
 }
 
-impl Shown<'_> {
+impl ResponsesPage<'_> {
     fn draw(&self) -> Markup {
         let Self { query, history, listed, .. } = self;
         let flow = self.state.flow.flow_id;

@@ -11,13 +11,11 @@ use sluice_flow::definition::Fault;
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
 use sluice_flow::response_order::Direction;
 use sluice_flow::submission::Admission;
-use sluice_flow::time::{Day, Timestamp};
+use sluice_flow::time::{DAY_SECONDS, Day, Timestamp};
 
 use crate::addresses::query;
 use crate::answer_filters;
 use crate::request::Fields;
-
-const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// The most columns of a table, besides the first.
 pub(super) const COLUMNS_MAX: usize = 50;

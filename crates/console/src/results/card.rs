@@ -1,8 +1,8 @@
 //! The card of one question.
 
 use maud::{Markup, html};
-use sluice_engine::summary::{Asked, Distribution, QuestionSummary};
-use sluice_flow::counts::Counted;
+use sluice_engine::summary::{AskedUntil, Distribution, QuestionSummary};
+use sluice_flow::counts::CountMethod;
 use sluice_flow::id::FlowId;
 use sluice_flow::question::QuestionType;
 
@@ -25,7 +25,7 @@ pub(super) fn card(data: &ResultsData, at: usize, item: &Question<'_>) -> Markup
                     h2 id=(id) dir="auto" { (question.prompt) }
                     p.hint { (kind_of(question)) " · answered in " (answered(question)) }
                 }
-                @if let Asked::UntilVersion(number) = question.asked { span.tag { "Asked until version " (number) } }
+                @if let AskedUntil::Version(number) = question.asked { span.tag { "Asked until version " (number) } }
             }
             (wordings(question))
             @if question.answered > 0 && question.answered < FEW {
@@ -52,7 +52,7 @@ pub(super) fn score(data: &ResultsData, item: &Question<'_>) -> Markup {
                     h2 id=(ID) { "Score" }
                     p.hint { "Sum of the scores of the answers · " (count(score.answered, "response", "responses")) }
                 }
-                @if let Asked::UntilVersion(number) = score.asked { span.tag { "Scored until version " (number) } }
+                @if let AskedUntil::Version(number) = score.asked { span.tag { "Scored until version " (number) } }
             }
             @if data.groups.is_empty() { (alone(data, ID, item)) } @else { (compared(data, ID, item)) }
         }
@@ -171,10 +171,9 @@ fn wordings(question: &QuestionSummary) -> Markup {
 /// The question type, with the label that authors see.
 fn kind_of(question: &QuestionSummary) -> String {
     let name = question.question_type;
-    let offered = QuestionType::OFFERED.iter().find(|(own, ..)| *own == name);
-    let label = offered.map_or(name, |(_, label, _)| label);
-    match QuestionType::blank(name).as_ref().map(QuestionType::counted) {
-        Some(Counted::Options { several: true, .. }) => {
+    let label = QuestionType::label_of(name).unwrap_or(name);
+    match QuestionType::blank(name).as_ref().map(QuestionType::count_method) {
+        Some(CountMethod::Options { several: true, .. }) => {
             format!("{label}, shares may add up to more than 100%")
         }
         _ => label.to_owned(),

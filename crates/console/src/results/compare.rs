@@ -110,7 +110,7 @@ pub(super) fn multiples<'r>(
     };
     let measure = Headline::measure(question);
     let panel = |((name, part), chart): ((&str, &QuestionSummary), Chart)| {
-        let Headline { figure, base, .. } = Headline::of_part(question, part);
+        let Headline { figure, base, .. } = Headline::from_part(question, part);
         let figure = measure.is_some().then_some((figure, base));
         Panel { name: name.to_owned(), answers: part.answered, figure, chart }
     };

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use sluice_engine::summary::crosstab::{Crosstab, CrosstabGroup, CrosstabQuestion};
 use sluice_engine::summary::significance::{P_MAX, Significance};
 use sluice_engine::{QuestionHistory, Results};
-use sluice_flow::counts::Counted;
+use sluice_flow::counts::CountMethod;
 use sluice_flow::crosstab::CrosstabSide;
 use sluice_flow::id::FlowId;
 
@@ -73,8 +73,8 @@ fn choices(history: &QuestionHistory) -> Vec<(String, String)> {
     let mut choices = Vec::new();
     for question in &history.questions {
         let newest = history.types_of(&question.id).last();
-        match newest.map(|it| it.counted()) {
-            Some(Counted::Matrix { rows, .. }) => choices.extend(rows.iter().map(|row| {
+        match newest.map(|it| it.count_method()) {
+            Some(CountMethod::Matrix { rows, .. }) => choices.extend(rows.iter().map(|row| {
                 let label = format!("{}: {}", cut(&question.prompt), cut(&row.label));
                 (format!("{}:{}", question.id, row.id), label)
             })),

@@ -7,7 +7,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use sluice_engine::funnel::{Completion, Funnel, FunnelFilter, FunnelQuestion};
 use sluice_engine::rows::{FlowState, Scope};
-use sluice_engine::summary::Asked;
+use sluice_engine::summary::AskedUntil;
 use sluice_engine::{AdminResult, FlowHandle};
 use sluice_flow::id::{FlowId, FlowVersionId};
 use sluice_flow::time::Day;
@@ -247,8 +247,8 @@ fn chart(funnel: &Funnel) -> Chart {
     };
     let question = |(at, it): (usize, &FunnelQuestion)| FunnelStep {
         label: match it.asked {
-            Asked::Now => format!("{}. {}", at + 1, it.prompt),
-            Asked::UntilVersion(number) => format!("{} (asked until version {number})", it.prompt),
+            AskedUntil::Now => format!("{}. {}", at + 1, it.prompt),
+            AskedUntil::Version(number) => format!("{} (asked until version {number})", it.prompt),
         },
         visits: it.seen,
         left: Some(it.left()),

@@ -26,11 +26,11 @@ pub(super) struct Headline {
 
 impl Headline {
     pub(super) fn new(question: &QuestionSummary) -> Self {
-        Self::of_part(question, question)
+        Self::from_part(question, question)
     }
 
     /// The figure of a part of the answers, for what matters most in the whole.
-    pub(super) fn of_part(whole: &QuestionSummary, part: &QuestionSummary) -> Self {
+    pub(super) fn from_part(whole: &QuestionSummary, part: &QuestionSummary) -> Self {
         let (one, many) = unit(part);
         let answers = count(part.answered, one, many);
         let figure = |figure: Option<String>, base: String| Self {
@@ -150,7 +150,7 @@ pub(super) fn top_option(options: &[OptionCount], other: u64) -> Option<TopOptio
 
 #[cfg(test)]
 mod tests {
-    use sluice_engine::summary::{Asked, RankCount};
+    use sluice_engine::summary::{AskedUntil, RankCount};
 
     use super::*;
 
@@ -159,7 +159,7 @@ mod tests {
             id: "q".to_owned(),
             question_type: "singleChoice",
             prompt: "Which?".to_owned(),
-            asked: Asked::Now,
+            asked: AskedUntil::Now,
             worded_before: Vec::new(),
             answered,
             of: answered,
@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn check(whole: &QuestionSummary, part: &QuestionSummary, figure: &str, base: &str) {
-        let headline = Headline::of_part(whole, part);
+        let headline = Headline::from_part(whole, part);
         assert_eq!((headline.figure.as_str(), headline.base.as_str()), (figure, base));
     }
 

@@ -3,6 +3,7 @@
 use sluice_engine::summary::{
     Bin, Distribution, OptionCount, QuestionSummary, RankCount, SCORE_ID,
 };
+use sluice_flow::question::NpsGroup;
 use sluice_flow::time::Day;
 
 use crate::chart::{
@@ -45,11 +46,13 @@ fn charts(whole: &QuestionSummary, parts: &[&QuestionSummary], room: f64) -> Opt
     let title = whole.prompt.as_str();
     Some(match &whole.distribution {
         Distribution::Nps { .. } => {
-            let points = each(parts, |part| match part {
-                Distribution::Nps { points, .. } => Some(*points),
+            let charts = each(parts, |part| match *part {
+                Distribution::Nps { points, promoters, passives, detractors, score } => {
+                    Some(NpsChart { title, points, promoters, passives, detractors, score })
+                }
                 _ => None,
             });
-            points.into_iter().map(|points| NpsChart { title, points }.chart()).collect()
+            charts.iter().map(NpsChart::chart).collect()
         }
         Distribution::Scale { max, .. } => {
             let counts = each(parts, |part| match part {
@@ -120,14 +123,14 @@ fn columns_of(
 /// Next to the gauge of a net promoter score: how often each score was given.
 pub(super) fn points(question: &QuestionSummary) -> Option<Chart> {
     let Distribution::Nps { points, .. } = &question.distribution else { return None };
-    let tone = |point: usize| match point {
-        0..=6 => Tone::Bad,
-        7 | 8 => Tone::Middle,
-        _ => Tone::Good,
+    let tone = |point: u32| match NpsGroup::from_point(point) {
+        NpsGroup::Detractors => Tone::Bad,
+        NpsGroup::Passives => Tone::Middle,
+        NpsGroup::Promoters => Tone::Good,
     };
     let names: Vec<String> = (0..points.len()).map(|point| point.to_string()).collect();
-    let column = |(at, name): (usize, &String)| Column { tone: tone(at), ..Column::new(name) };
-    let columns = names.iter().enumerate().map(column).collect();
+    let column = |(point, name): (u32, &String)| Column { tone: tone(point), ..Column::new(name) };
+    let columns = (0..).zip(&names).map(column).collect();
     let axis = Axis::centred("Answer", 0, POINTS, names);
     let parts = vec![points.to_vec()];
     columns_of("Answers from 0 to 10", axis, ANSWERS, columns, parts, ROOM_ALONE).pop()

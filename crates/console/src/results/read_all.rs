@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use sluice_engine::rows::{Order, ResponsePage, ResponseRow};
 use sluice_engine::{FlowHandle, Paging, ResponseFilter, Results};
 use sluice_flow::answer_filter::{Operator, joined_name};
-use sluice_flow::counts::Counted;
+use sluice_flow::counts::CountMethod;
 use sluice_flow::id::{FlowId, ResponseId};
 use sluice_flow::submission::each_entry;
 use sluice_flow::time::Day;
@@ -25,8 +25,8 @@ use crate::sidebar::Sidebar;
 /// Answers per page.
 const PAGE_ROWS: usize = 50;
 
-/// The address of a page of answers.
-struct Here<'a> {
+/// A page of answers: whose they are, the filters and the search.
+struct AnswersPage<'a> {
     flow: FlowId,
     query: &'a ResultsQuery,
     question: &'a str,
@@ -44,30 +44,30 @@ pub(super) async fn page(
     let query = ResultsQuery::from_fields(&fields).known(&history);
     let id = fields.get("question").unwrap_or_default();
     let question = history.questions.iter().find(|it| it.id == id).ok_or(Refused::NoSuchPage)?;
-    if !history.types_of(id).any(|it| it.counted() == Counted::Presence) {
+    if !history.types_of(id).any(|it| it.count_method() == CountMethod::Presence) {
         return Err(Refused::NoSuchPage);
     }
     let search = fields.get("search");
-    let here = Here { flow, query: &query, question: &question.id, search };
+    let answers_page = AnswersPage { flow, query: &query, question: &question.id, search };
     let after = fields.get("after").and_then(|id| id.parse::<ResponseId>().ok());
     let paging = Paging { after, order: Order::Desc, limit: PAGE_ROWS };
-    let filter = here.filter(sidebar.now.day());
+    let filter = answers_page.filter(sidebar.now.day());
     let list = state.list_responses_to(&history, &filter, paging).await?;
-    let count = here.count(&state, sidebar.now.day()).await?;
+    let count = answers_page.count(&state, sidebar.now.day()).await?;
     let title = format!("All answers · {}", state.flow.name);
     let content = html! {
         p { a href=(query.address(flow)) { "← Results" } }
         h2 dir="auto" { (question.prompt) }
         @if let Some(count) = count { p.hint { (counted(count, "answer")) } }
         (filters(&query, &history))
-        (here.search_form())
-        (here.answers(&list, after.is_some()))
+        (answers_page.search_form())
+        (answers_page.answers(&list, after.is_some()))
     };
     let frame = Frame::new(&visitor, &sidebar, NavItem::Flow(&state, Tab::Results), &title);
     Ok(frame.width(Width::Narrow).page(Kind::Shown, content))
 }
 
-impl Here<'_> {
+impl AnswersPage<'_> {
     /// The responses with an answer to the question, or with one that contains the text.
     fn filter(&self, today: Day) -> ResponseFilter {
         let filter = self.query.filter(today);

@@ -6,8 +6,8 @@ use sluice_engine::reports::OpenReport;
 use sluice_engine::summary::{QuestionSummary, Summary};
 use sluice_flow::answer_filter::split_name;
 use sluice_flow::id::FlowId;
+use sluice_flow::question::QuestionType;
 use sluice_flow::question::choice::OTHER_PREFIX;
-use sluice_flow::question::{Input, QuestionType};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reader {
@@ -22,7 +22,7 @@ pub(super) enum Reader {
 }
 
 impl Reader {
-    pub(super) fn of_report(report: &OpenReport) -> Self {
+    pub(super) fn from_report(report: &OpenReport) -> Self {
         Self::Link { questions: report.questions.clone(), shows_texts: report.shows_texts }
     }
 
@@ -67,9 +67,7 @@ impl Reader {
     ) -> bool {
         let Self::Link { questions, shows_texts } = self else { return true };
         let (question, _) = split_name(name);
-        let is_text =
-            |it: &QuestionType| matches!(it.input(), Input::Line { .. } | Input::Paragraph { .. });
-        let is_written = history.types_of(question).any(is_text);
+        let is_written = history.types_of(question).any(|it| it.input().is_text());
         questions.iter().any(|it| it == question)
             && match is_written {
                 true => self.may_read_texts(question, history),

@@ -77,8 +77,8 @@ fn patch(form: &Fields, report: &Report) -> Result<ReportPatch, Fault> {
     let typed = Some(form.raw("password")).filter(|it| !it.is_empty()).map(str::to_owned);
     let password = match (typed, form.has("open")) {
         (Some(_), true) => {
-            let message = "must be empty if the current one is removed".to_owned();
-            return Err(Fault { pointer: "/password".to_owned(), message });
+            let message = "must be empty if the current one is removed";
+            return Err(Fault::new("/password", message));
         }
         (Some(password), false) => Some(Some(password)),
         (None, is_removed) => is_removed.then_some(None),

@@ -93,7 +93,7 @@ pub(super) fn field_of(pointer: &str) -> Option<String> {
 /// The end of the last day, in UTC.
 pub(super) fn expiry(until: Option<&str>) -> Result<Option<Timestamp>, Fault> {
     let end = until.map(str::parse::<Day>).transpose();
-    let fault = |error| Fault { pointer: "/until".to_owned(), message: format!("{error}") };
+    let fault = |error| Fault::new("/until", format!("{error}"));
     Ok(end.map_err(fault)?.map(|day| day.plus(1).starts_at()))
 }
 

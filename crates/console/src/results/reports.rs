@@ -26,7 +26,7 @@ use crate::sidebar::Sidebar;
 
 /// What a page shows besides the form and the list.
 #[derive(Default)]
-struct Shown {
+struct ReportsPage {
     fields: Fields,
     faults: Vec<Fault>,
     /// The title and the link of a report that was just made.
@@ -42,7 +42,7 @@ pub(super) async fn show(
     Query(fields): Query,
 ) -> Reply {
     let around = Sidebar::flow(&console, &visitor, flow).await?;
-    page(&visitor, &around, Kind::Shown, Shown { fields, ..Shown::default() }).await
+    page(&visitor, &around, Kind::Shown, ReportsPage { fields, ..ReportsPage::default() }).await
 }
 
 pub(super) async fn create(
@@ -68,13 +68,15 @@ pub(super) async fn create(
         Ok(_) => opened.create_report(&new).await,
         Err(fault) => Err(AdminError::Invalid(vec![fault])),
     };
-    let sent = Shown { fields: form, is_sent: true, ..Shown::default() };
+    let sent = ReportsPage { fields: form, is_sent: true, ..ReportsPage::default() };
     match faults_of(made)? {
         Ok((report, link)) => {
-            let shown = Shown { link: Some((report.title, link)), is_sent: false, ..sent };
+            let shown = ReportsPage { link: Some((report.title, link)), is_sent: false, ..sent };
             page(&visitor, &around, Kind::Shown, shown).await
         }
-        Err(faults) => page(&visitor, &around, Kind::Unfinished, Shown { faults, ..sent }).await,
+        Err(faults) => {
+            page(&visitor, &around, Kind::Unfinished, ReportsPage { faults, ..sent }).await
+        }
     }
 }
 
@@ -87,7 +89,7 @@ pub(super) async fn replace_link(
     let around = Sidebar::flow(&console, &visitor, flow).await?;
     let opened = console.engine.flow(&visitor.actor, Scope::Export, flow).await?;
     let (report, link) = opened.replace_report_link(report).await?;
-    let shown = Shown { link: Some((report.title, link)), ..Shown::default() };
+    let shown = ReportsPage { link: Some((report.title, link)), ..ReportsPage::default() };
     page(&visitor, &around, Kind::Shown, shown).await
 }
 
@@ -106,7 +108,7 @@ async fn page(
     visitor: &Visitor,
     (sidebar, state): &(Sidebar, FlowHandle),
     kind: Kind,
-    shown: Shown,
+    shown: ReportsPage,
 ) -> Result<Response, Refused> {
     let flow = state.flow_id();
     let history = state.asked().await?;
@@ -135,7 +137,7 @@ fn form(
     state: &FlowHandle,
     history: &QuestionHistory,
     query: &ResultsQuery,
-    shown: &Shown,
+    shown: &ReportsPage,
 ) -> Markup {
     let faults = &shown.faults;
     // At first, all questions are chosen.

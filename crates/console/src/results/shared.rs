@@ -130,7 +130,7 @@ async fn opened(
         return Ok(None);
     }
     let summing = summing.comparing_tag(query.compared_tag());
-    let (now, reader) = (console.engine.now(), Reader::of_report(open));
+    let (now, reader) = (console.engine.now(), Reader::from_report(open));
     let gzip = negotiate::accepts_gzip(headers);
     Ok(Some(match ResultsData::read(&open.flow, now, &summing, query, reader).await? {
         Reading::Ready(data) => {

@@ -16,7 +16,7 @@ pub(super) fn texts(data: &ResultsData, question: &QuestionSummary) -> Markup {
         return html! { p.muted { "The text of these answers is not part of this data." } };
     }
     html! {
-        @match data.texts.of(&question.id) {
+        @match data.texts.for_question(&question.id) {
             Some(texts) => {
                 @if is_prose(question) { (words(data, texts)) }
                 (newest(data, texts))

@@ -11,7 +11,7 @@ use sluice_flow::event::EventType;
 use sluice_flow::event::filter::EventFilter;
 use sluice_flow::event::payload::{Payload, response_of};
 use sluice_flow::id::{AppId, EventId, FlowId};
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_SECONDS, HOUR_SECONDS, Timestamp};
 
 use super::super::Console;
 use super::super::parts::field::{Field, select};
@@ -25,16 +25,14 @@ use super::{app_page, may};
 
 const TAB: &str = "events";
 const PAGE_ROWS: usize = 50;
-const HOUR: i64 = 60 * 60;
-const DAY: i64 = 24 * HOUR;
 
 /// How far back the log is shown: name, label, seconds before now.
 const SINCE: [(&str, &str, Option<i64>); 5] = [
     ("", "Any time", None),
-    ("hour", "Last hour", Some(HOUR)),
-    ("day", "Last 24 hours", Some(DAY)),
-    ("week", "Last 7 days", Some(7 * DAY)),
-    ("month", "Last 30 days", Some(30 * DAY)),
+    ("hour", "Last hour", Some(HOUR_SECONDS)),
+    ("day", "Last 24 hours", Some(DAY_SECONDS)),
+    ("week", "Last 7 days", Some(7 * DAY_SECONDS)),
+    ("month", "Last 30 days", Some(30 * DAY_SECONDS)),
 ];
 
 /// What the address selects. Unknown values are ignored.

@@ -84,7 +84,7 @@ struct SettingsForm {
 
 impl SettingsForm {
     fn from_app(app: &AppRow) -> Self {
-        let hosted = HostedSettings::of(app);
+        let hosted = HostedSettings::from_app(app);
         let number = |value: Option<u32>| value.map(|it| it.to_string()).unwrap_or_default();
         let grace = app.grace_window_seconds.map(in_units);
         Self {

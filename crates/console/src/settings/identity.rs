@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::rows::{IdentityKeyKind, IdentityKeyRow, IdentityVerification, Scope};
-use sluice_engine::verify::Checked;
+use sluice_engine::verify::TokenOutcome;
 use sluice_engine::{AdminError, AppPatch, Missing, NewIdentityKey, VerificationReport};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::AppId;
@@ -186,21 +186,21 @@ fn mode(app: AppId, current: IdentityVerification, may_change: bool, faults: &[F
 
 /// What each outcome means, and what it would mean under enforcement.
 fn counts(report: &VerificationReport) -> Markup {
-    let count = |checked: Checked| report.counts.of(checked);
-    let invalid: u64 = Checked::ALL.into_iter().filter(|it| it.is_invalid()).map(count).sum();
+    let count = |checked: TokenOutcome| report.counts.get(checked);
+    let invalid: u64 = TokenOutcome::ALL.into_iter().filter(|it| it.is_invalid()).map(count).sum();
     // A submission that contradicts its token was already counted as verified. Several in one
     // request share one token.
-    let agreeing = count(Checked::Verified).saturating_sub(count(Checked::Mismatch));
+    let agreeing = count(TokenOutcome::Verified).saturating_sub(count(TokenOutcome::Mismatch));
     let rows = [
         ("Verified", agreeing, "A valid token. Accepted in every mode."),
         (
             "No token",
-            count(Checked::Missing),
+            count(TokenOutcome::Missing),
             "Refused by “enforce”. These pages or apps do not send a token yet.",
         ),
         (
             "Expired",
-            count(Checked::Expired),
+            count(TokenOutcome::Expired),
             "Refused by “enforce” until the page gets a new token.",
         ),
         (
@@ -210,12 +210,12 @@ fn counts(report: &VerificationReport) -> Markup {
         ),
         (
             "Mismatch",
-            count(Checked::Mismatch),
+            count(TokenOutcome::Mismatch),
             "The submitted user ID or e-mail address differs from the token. Refused by “enforce”.",
         ),
         (
             "Keys unavailable",
-            count(Checked::Unavailable),
+            count(TokenOutcome::Unavailable),
             "A key set could not be fetched. “Enforce” asks the client to try again.",
         ),
     ];
@@ -242,7 +242,7 @@ fn counts(report: &VerificationReport) -> Markup {
                             @for (word, count, meaning) in rows {
                                 tr { th scope="row" { (word) } td.number { (number(count)) } td { (meaning) } }
                             }
-                            @for checked in Checked::ALL.into_iter().filter(|it| it.is_invalid() && count(*it) > 0) {
+                            @for checked in TokenOutcome::ALL.into_iter().filter(|it| it.is_invalid() && count(*it) > 0) {
                                 tr { td { code { (checked.as_str()) } } td.number { (number(count(checked))) } td.muted { "A kind of “invalid”" } }
                             }
                         }

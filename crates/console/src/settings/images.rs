@@ -192,13 +192,13 @@ fn head(app: AppId, all: &[AssetInfo], writes: bool, faults: &[Fault]) -> Markup
                     p.muted { (counted(all.len() as u64, "image")) ", " (size(bytes)) " of " (size(APP_BYTES_MAX)) }
                 }
             }
-            p.muted { "Pictures for questions, options and backgrounds of this app’s flows. Anyone who has the address of an image can see it." }
+            p.muted { "Images for questions, options and backgrounds of this app’s flows. Anyone who has the address of an image can see it." }
             @if all.is_empty() { p { "No images yet." } }
             @if writes {
                 form.form method="post" action=(address(app)) enctype="multipart/form-data" {
                     div.field {
                         label for=(FIELD) { "Upload an image" }
-                        p.hint id="image-hint" { "PNG, JPEG or WebP, at most 2 MB and 4,096 pixels wide and high. Metadata such as the place of a photo is removed." }
+                        p.hint id="image-hint" { "PNG, JPEG or WebP, at most 2 MB and 4,096 pixels wide and high. Metadata such as the location of a photo is removed." }
                         input.input id=(FIELD) name=(FIELD) type="file" required accept="image/png,image/jpeg,image/webp"
                             aria-describedby={ "image-hint" @if error.is_some() { " image-error" } } aria-invalid=[error.map(|_| "true")];
                         @if let Some(error) = error { p.error id="image-error" { (error) } }

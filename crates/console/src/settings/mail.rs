@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
 use sluice_engine::AdminError;
-use sluice_engine::outbound::{OutboundState, Waiting};
+use sluice_engine::outbound::{OutboundState, ResumeChoice};
 use sluice_flow::definition::Fault;
 
 use super::super::Console;
@@ -61,7 +61,7 @@ pub(super) async fn resume(
 ) -> Reply {
     let instance = console.engine.instance(&visitor.actor)?;
     let wanted = form.get("waiting").unwrap_or_default();
-    let waiting = Waiting::ALL.into_iter().find(|it| it.as_str() == wanted);
+    let waiting = ResumeChoice::ALL.into_iter().find(|it| it.as_str() == wanted);
     instance.resume_outbound(waiting.ok_or(Refused::Unreadable)?).await?;
     Ok(reply::see_other("/console/settings/mail?done=resumed"))
 }

@@ -10,7 +10,6 @@ mod images;
 mod keys;
 mod mail;
 mod people;
-mod person_file;
 mod places;
 mod respondents;
 mod roles;

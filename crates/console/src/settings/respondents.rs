@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
-use sluice_engine::rows::{Answers, ConsentRow, Page, Respondent, Scope};
+use sluice_engine::rows::{ConsentRow, ErasedAnswers, Page, Respondent, Scope};
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::respondent::IdentityType;
@@ -16,7 +16,7 @@ use super::super::reply::{self, Kind, Reply};
 use super::super::request::{Form, PathParam, Query};
 use super::super::session::Visitor;
 use super::super::sidebar::Sidebar;
-use super::{app_page, may, person_file};
+use super::{app_page, may};
 
 const TAB: &str = "respondents";
 const PAGE_ROWS: usize = 50;
@@ -76,7 +76,7 @@ pub(super) async fn export(
     Ok(reply::download(
         &format!("{respondent}.json"),
         "application/json",
-        person_file::file(&whole)?,
+        whole.into_file()?.pretty()?,
     ))
 }
 
@@ -89,14 +89,11 @@ pub(super) async fn erase(
 ) -> Reply {
     of_app(&console, &visitor, app, respondent).await?;
     visitor.actor.need_in(Scope::Erase, app, Missing::Respondent)?;
-    let answers = match (form.has("sure"), form.get("answers")) {
-        (true, Some("keep")) => Answers::Keep,
-        (true, Some("delete")) => Answers::Delete,
-        _ => {
-            let text = "Choose what happens to the answers, and confirm that you are sure.";
-            let page = person(&console, &visitor, app, respondent, Kind::Unfinished, Some(text));
-            return Ok(page.await?);
-        }
+    let answers = form.get("answers").and_then(ErasedAnswers::named);
+    let Some(answers) = answers.filter(|_| form.has("sure")) else {
+        let text = "Choose what happens to the answers, and confirm that you are sure.";
+        let page = person(&console, &visitor, app, respondent, Kind::Unfinished, Some(text));
+        return Ok(page.await?);
     };
     let erased = console
         .engine
@@ -252,8 +249,8 @@ fn erasure(action: &str) -> Markup {
             form.form method="post" action=(action) data-confirm="Erase this person permanently?" {
                 fieldset {
                     legend.label { "Answers" }
-                    label.check { input type="radio" name="answers" value="keep" required; span { "Keep the answers anonymously: results do not change" } }
-                    label.check { input type="radio" name="answers" value="delete"; span { "Delete the answers: they disappear from the results" } }
+                    label.check { input type="radio" name="answers" value=(ErasedAnswers::Keep.as_str()) required; span { "Keep the answers anonymously: results do not change" } }
+                    label.check { input type="radio" name="answers" value=(ErasedAnswers::Delete.as_str()); span { "Delete the answers: they disappear from the results" } }
                 }
                 label.check { input type="checkbox" name="sure" value="yes" required; span { "I understand that this cannot be undone" } }
                 div.buttons { button.button.danger.primary type="submit" { "Erase" } }

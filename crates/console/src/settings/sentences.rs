@@ -31,7 +31,7 @@ pub(super) fn sentence(row: &AuditRow, flow: &str) -> String {
         Action::FlowCreated => format!("created the flow {flow}"),
         Action::FlowUpdated => format!("changed settings of {flow}: {}", names(&detail)),
         Action::FlowArchived => format!("archived {flow}"),
-        Action::FlowUnarchived => format!("restored {flow} from the archive"),
+        Action::FlowRestored => format!("restored {flow} from the archive"),
         Action::FlowPublished => format!("published version {} of {flow}", count("number")),
         Action::FlowRepublished => {
             format!("republished an earlier version of {flow} as version {}", count("number"))

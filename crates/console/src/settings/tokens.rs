@@ -9,7 +9,7 @@ use sluice_engine::rows::{Scope, TokenRow};
 use sluice_engine::{AdminError, NewToken};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::TokenId;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, Timestamp};
 
 use super::super::Console;
 use super::super::parts::field::Field;
@@ -28,7 +28,6 @@ const SCOPES: [(&str, Scope, &str); 5] = [
     ("erase", Scope::Erase, "Erase: delete responses and respondents"),
     ("admin", Scope::Admin, "Admin: everything"),
 ];
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 #[derive(Default)]
 struct TokensPage {

@@ -9,6 +9,7 @@ use sluice_engine::rows::{MailEnd, Scope};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::FlowId;
 use sluice_flow::invitation_email::{InvitationEmail, REMINDER_DAYS, REMINDERS_MAX};
+use sluice_flow::page_language::PageLanguage;
 
 use super::{TypedForms, page};
 use crate::Console;
@@ -18,22 +19,11 @@ use crate::reply::{self, Reply};
 use crate::request::{Fields, Form, PathParam, faults_of};
 use crate::session::Visitor;
 
-/// The languages of what surrounds the text; the first is that of the flow.
-const LANGUAGES: [(&str, &str); 13] = [
-    ("", "The language of the flow"),
-    ("ar", "Arabic"),
-    ("zh-Hans", "Chinese (simplified)"),
-    ("nl", "Dutch"),
-    ("en", "English"),
-    ("fr", "French"),
-    ("de", "German"),
-    ("it", "Italian"),
-    ("ja", "Japanese"),
-    ("pl", "Polish"),
-    ("pt-BR", "Portuguese (Brazil)"),
-    ("es", "Spanish"),
-    ("tr", "Turkish"),
-];
+/// The languages of what surrounds the text, as tags and names; the first is that of the flow.
+fn languages() -> Vec<(&'static str, &'static str)> {
+    let named = PageLanguage::ALL.iter().map(|it| (it.tag(), it.name()));
+    std::iter::once(("", "The language of the flow")).chain(named).collect()
+}
 
 /// The values of the form: those of the flow, or those that were typed, with their faults.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +71,7 @@ impl EmailForm {
                     (errors(&self.faults, field_of))
                     (subject.draw())
                     (text.draw())
-                    (select("language", "Language of the rest", &LANGUAGES, email.language.as_deref().unwrap_or_default()))
+                    (select("language", "Language of the rest", &languages(), email.language.as_deref().unwrap_or_default()))
                     (number("reminders", "Reminders", &often, &reminders).draw())
                     (number("reminder-days", "Days between two e-mails", &between, &days).draw())
                     div.buttons { button.button type="submit" { "Save" } }

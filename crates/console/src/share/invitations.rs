@@ -296,11 +296,10 @@ fn by_line(fault: Fault) -> Fault {
 
 /// The people in the text: CSV if the first line names columns, otherwise one per line.
 fn asked_for(people: &str, until: &str) -> Result<Vec<NewInvitation>, Vec<Fault>> {
+    let wrong = |error| vec![Fault::new("/until", format!("{error}"))];
     let end = match until.trim() {
         "" => None,
-        text => Some(text.parse::<Day>().map_err(|error| {
-            vec![Fault { pointer: "/until".into(), message: error.to_string() }]
-        })?),
+        text => Some(text.parse::<Day>().map_err(wrong)?),
     };
     let end: Option<Timestamp> = end.map(|day| day.plus(1).starts_at());
     let head = people.lines().next().unwrap_or_default().to_ascii_lowercase();
@@ -311,10 +310,7 @@ fn asked_for(people: &str, until: &str) -> Result<Vec<NewInvitation>, Vec<Fault>
     let mut new =
         if names_columns { invitation_files::read(people.as_bytes())? } else { by_lines(people) };
     if new.is_empty() {
-        return Err(vec![Fault {
-            pointer: "/people".into(),
-            message: "must have one line per person".into(),
-        }]);
+        return Err(vec![Fault::new("/people", "must have one line per person")]);
     }
     for one in &mut new {
         one.expires_at = one.expires_at.or(end);

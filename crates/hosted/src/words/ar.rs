@@ -1,6 +1,8 @@
 //! Arabic.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "ar",
@@ -53,9 +55,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "تعذر استخدام جزء من الرابط ({names}). ستُقبل إجاباتك مع ذلك.",
         changed: "تغير النموذج أثناء إجابتك. حُفظت إجاباتك حيث ما زالت مناسبة. راجعها ثم أرسلها مرة أخرى.",
         robot: "يرجى الإرسال مرة أخرى. نطلب ذلك عندما يُرسل النموذج بسرعة كبيرة، لإبعاد الروبوتات.",
-        limited: "وصلت إجابات كثيرة من شبكتك الآن. لم يُحفظ شيء. انتظر دقيقة ثم أرسل مرة أخرى؛ إجاباتك ما زالت هنا.",
+        limited: "وصلت إجابات كثيرة من شبكتك، فلم تُحفظ إجاباتك. ما زالت هنا. {wait}",
+        busy: "يجيب عدد كبير من الأشخاص الآن، فلم تُحفظ إجاباتك. ما زالت هنا. {wait}",
         unavailable: "تعذر حفظ إجاباتك الآن. أرسلها مرة أخرى بعد قليل؛ ما زالت هنا.",
-        full: "لا يمكن حفظ مزيد من الإجابات اليوم. أرسل مرة أخرى لاحقًا؛ إجاباتك ما زالت هنا.",
+        full: "لا يمكن حفظ مزيد من الإجابات اليوم. إجاباتك ما زالت هنا. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -108,6 +111,10 @@ pub(super) const WORDS: Words = Words {
             title: "حدث خطأ ما",
             text: "الخدمة غير متاحة الآن. الإجابات المحفوظة لم تُفقد. حاول مرة أخرى بعد قليل.",
         },
+        limited: TitledText {
+            title: "يرجى الانتظار قليلًا",
+            text: "وصلت طلبات كثيرة من شبكتك. الإجابات المحفوظة لم تُفقد. إذا أرسلت إجابات للتو فارجع إلى الصفحة السابقة: ما زالت في النموذج. {wait}",
+        },
         too_large: TitledText {
             title: "إجاباتك طويلة جدًا",
             text: "إجاباتك معًا أطول من أن تُرسل. ارجع واختصرها.",
@@ -121,6 +128,26 @@ pub(super) const WORDS: Words = Words {
         go_on: "متابعة",
         try_again: "حاول مرة أخرى",
         new_form: "أجب من جديد",
+    },
+    wait: WaitTexts {
+        seconds: Forms {
+            one: Some("حاول مرة أخرى بعد ثانية واحدة."),
+            two: Some("حاول مرة أخرى بعد ثانيتين."),
+            few: Some("حاول مرة أخرى بعد {n} ثوانٍ."),
+            ..Forms::same("حاول مرة أخرى بعد {n} ثانية.")
+        },
+        minutes: Forms {
+            one: Some("حاول مرة أخرى بعد دقيقة واحدة."),
+            two: Some("حاول مرة أخرى بعد دقيقتين."),
+            few: Some("حاول مرة أخرى بعد {n} دقائق."),
+            ..Forms::same("حاول مرة أخرى بعد {n} دقيقة.")
+        },
+        hours: Forms {
+            one: Some("حاول مرة أخرى بعد ساعة واحدة."),
+            two: Some("حاول مرة أخرى بعد ساعتين."),
+            few: Some("حاول مرة أخرى بعد {n} ساعات."),
+            ..Forms::same("حاول مرة أخرى بعد {n} ساعة.")
+        },
     },
     script: ScriptTexts {
         sending: "جارٍ الإرسال…",

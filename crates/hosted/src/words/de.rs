@@ -1,6 +1,8 @@
 //! German.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "de",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Ein Teil des Links war nicht brauchbar ({names}). Ihre Antworten werden trotzdem angenommen.",
         changed: "Das Formular wurde geändert, während Sie geantwortet haben. Ihre Antworten wurden behalten, wo sie noch passen. Bitte sehen Sie sie durch und senden Sie noch einmal ab.",
         robot: "Bitte senden Sie noch einmal ab. Wir bitten darum, wenn ein Formular sehr schnell abgesendet wird, um Roboter fernzuhalten.",
-        limited: "Aus Ihrem Netz kamen gerade sehr viele Antworten. Es wurde nichts gespeichert. Bitte warten Sie eine Minute und senden Sie noch einmal ab; Ihre Antworten sind noch da.",
+        limited: "Aus Ihrem Netz kamen gerade sehr viele Antworten, deshalb wurden Ihre nicht gespeichert. Sie sind noch da. {wait}",
+        busy: "Gerade antworten sehr viele Menschen, deshalb wurden Ihre Antworten nicht gespeichert. Sie sind noch da. {wait}",
         unavailable: "Ihre Antworten konnten gerade nicht gespeichert werden. Bitte senden Sie gleich noch einmal ab; sie sind noch da.",
-        full: "Heute können keine weiteren Antworten gespeichert werden. Bitte senden Sie später noch einmal ab; Ihre Antworten sind noch da.",
+        full: "Heute können keine weiteren Antworten gespeichert werden. Ihre Antworten sind noch da. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Etwas ist schiefgegangen",
             text: "Der Dienst ist gerade nicht erreichbar. Gespeicherte Antworten sind nicht verloren. Bitte versuchen Sie es gleich noch einmal.",
         },
+        limited: TitledText {
+            title: "Bitte warten Sie einen Moment",
+            text: "Aus Ihrem Netz kamen gerade sehr viele Anfragen. Gespeicherte Antworten sind nicht verloren. Wenn Sie gerade Antworten abgesendet haben, gehen Sie zurück: Ihre Antworten stehen noch im Formular. {wait}",
+        },
         too_large: TitledText {
             title: "Ihre Antworten sind zu lang",
             text: "Zusammen sind sie zu lang zum Absenden. Gehen Sie zurück und kürzen Sie sie.",
@@ -122,6 +129,20 @@ pub(super) const WORDS: Words = Words {
         go_on: "Weiter",
         try_again: "Noch einmal versuchen",
         new_form: "Neu antworten",
+    },
+    wait: WaitTexts {
+        seconds: Forms::one(
+            "Versuchen Sie es in {n} Sekunde noch einmal.",
+            "Versuchen Sie es in {n} Sekunden noch einmal.",
+        ),
+        minutes: Forms::one(
+            "Versuchen Sie es in {n} Minute noch einmal.",
+            "Versuchen Sie es in {n} Minuten noch einmal.",
+        ),
+        hours: Forms::one(
+            "Versuchen Sie es in {n} Stunde noch einmal.",
+            "Versuchen Sie es in {n} Stunden noch einmal.",
+        ),
     },
     script: ScriptTexts {
         sending: "Wird gesendet…",

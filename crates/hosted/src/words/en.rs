@@ -1,6 +1,8 @@
 //! English.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "en",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Part of the link could not be used ({names}). You can still answer.",
         changed: "This form changed while you were answering. Answers that still apply were kept. Please check them and send again.",
         robot: "Please send once more. We ask this when a form is sent very quickly, to prevent spam.",
-        limited: "Too many responses came from your network, so yours was not saved. Your answers are still here: wait a minute and send again.",
+        limited: "Too many responses came from your network, so yours was not saved. Your answers are still here. {wait}",
+        busy: "Too many people are answering right now, so your answers were not saved. They are still here. {wait}",
         unavailable: "Your answers could not be saved. They are still here: please send again in a moment.",
-        full: "No more responses can be saved today. Your answers are still here: please send again later.",
+        full: "No more responses can be saved today. Your answers are still here. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Something went wrong",
             text: "The service is unavailable. Saved answers are not lost. Please try again in a moment.",
         },
+        limited: TitledText {
+            title: "Please wait a moment",
+            text: "Too many requests came from your network. Saved answers are not lost. If you have just sent answers, go back: they are still in the form. {wait}",
+        },
         too_large: TitledText {
             title: "Your answers are too long",
             text: "Together they are too long to send. Go back and shorten them.",
@@ -122,6 +129,11 @@ pub(super) const WORDS: Words = Words {
         go_on: "Continue",
         try_again: "Try again",
         new_form: "Answer again",
+    },
+    wait: WaitTexts {
+        seconds: Forms::one("Try again in {n} second.", "Try again in {n} seconds."),
+        minutes: Forms::one("Try again in {n} minute.", "Try again in {n} minutes."),
+        hours: Forms::one("Try again in {n} hour.", "Try again in {n} hours."),
     },
     script: ScriptTexts {
         sending: "Sending…",

@@ -1,6 +1,8 @@
 //! Spanish.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "es",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Una parte del enlace no se pudo usar ({names}). Sus respuestas se aceptan igualmente.",
         changed: "El formulario cambió mientras usted respondía. Sus respuestas se han conservado donde aún encajan. Revíselas y envíe otra vez.",
         robot: "Por favor, envíe otra vez. Lo pedimos cuando un formulario se envía muy deprisa, para evitar robots.",
-        limited: "Han llegado muchas respuestas desde su red. No se ha guardado nada. Espere un minuto y envíe otra vez; sus respuestas siguen aquí.",
+        limited: "Han llegado demasiadas respuestas desde su red y las suyas no se han guardado. Siguen aquí. {wait}",
+        busy: "Hay demasiadas personas respondiendo en este momento y sus respuestas no se han guardado. Siguen aquí. {wait}",
         unavailable: "Sus respuestas no se han podido guardar. Envíe otra vez en un momento; siguen aquí.",
-        full: "Hoy no se pueden guardar más respuestas. Envíe otra vez más tarde; sus respuestas siguen aquí.",
+        full: "Hoy no se pueden guardar más respuestas. Sus respuestas siguen aquí. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Algo ha fallado",
             text: "El servicio no está disponible. Las respuestas guardadas no se han perdido. Inténtelo de nuevo en un momento.",
         },
+        limited: TitledText {
+            title: "Espere un momento",
+            text: "Han llegado demasiadas solicitudes desde su red. Las respuestas guardadas no se han perdido. Si acaba de enviar respuestas, vuelva atrás: siguen en el formulario. {wait}",
+        },
         too_large: TitledText {
             title: "Sus respuestas son demasiado largas",
             text: "En conjunto son demasiado largas para enviarlas. Vuelva atrás y acórtelas.",
@@ -122,6 +129,20 @@ pub(super) const WORDS: Words = Words {
         go_on: "Continuar",
         try_again: "Intentar de nuevo",
         new_form: "Responder de nuevo",
+    },
+    wait: WaitTexts {
+        seconds: Forms::one(
+            "Inténtelo de nuevo dentro de {n} segundo.",
+            "Inténtelo de nuevo dentro de {n} segundos.",
+        ),
+        minutes: Forms::one(
+            "Inténtelo de nuevo dentro de {n} minuto.",
+            "Inténtelo de nuevo dentro de {n} minutos.",
+        ),
+        hours: Forms::one(
+            "Inténtelo de nuevo dentro de {n} hora.",
+            "Inténtelo de nuevo dentro de {n} horas.",
+        ),
     },
     script: ScriptTexts {
         sending: "Enviando…",

@@ -1,6 +1,8 @@
 //! French.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "fr",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Une partie du lien n’a pas pu être utilisée ({names}). Vos réponses sont prises en compte malgré tout.",
         changed: "Ce formulaire a été modifié pendant que vous répondiez. Vos réponses ont été gardées là où elles conviennent encore. Relisez-les et envoyez à nouveau.",
         robot: "Merci d’envoyer encore une fois. Nous le demandons quand un formulaire est envoyé très vite, pour écarter les robots.",
-        limited: "Beaucoup de réponses viennent d’arriver de votre réseau. Rien n’a été enregistré. Attendez une minute et envoyez à nouveau ; vos réponses sont toujours là.",
+        limited: "Beaucoup de réponses viennent d’arriver de votre réseau : les vôtres n’ont pas été enregistrées. Elles sont toujours là. {wait}",
+        busy: "Beaucoup de personnes répondent en ce moment : vos réponses n’ont pas été enregistrées. Elles sont toujours là. {wait}",
         unavailable: "Vos réponses n’ont pas pu être enregistrées. Envoyez à nouveau dans un instant ; elles sont toujours là.",
-        full: "Plus aucune réponse ne peut être enregistrée aujourd’hui. Envoyez à nouveau plus tard ; vos réponses sont toujours là.",
+        full: "Plus aucune réponse ne peut être enregistrée aujourd’hui. Vos réponses sont toujours là. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Un problème est survenu",
             text: "Le service est indisponible. Les réponses enregistrées ne sont pas perdues. Réessayez dans un instant.",
         },
+        limited: TitledText {
+            title: "Merci de patienter",
+            text: "Beaucoup de demandes viennent d’arriver de votre réseau. Les réponses enregistrées ne sont pas perdues. Si vous venez d’envoyer des réponses, revenez en arrière : elles sont toujours dans le formulaire. {wait}",
+        },
         too_large: TitledText {
             title: "Vos réponses sont trop longues",
             text: "Ensemble, elles sont trop longues pour être envoyées. Revenez en arrière et raccourcissez-les.",
@@ -122,6 +129,11 @@ pub(super) const WORDS: Words = Words {
         go_on: "Continuer",
         try_again: "Réessayer",
         new_form: "Répondre à nouveau",
+    },
+    wait: WaitTexts {
+        seconds: Forms::one("Réessayez dans {n} seconde.", "Réessayez dans {n} secondes."),
+        minutes: Forms::one("Réessayez dans {n} minute.", "Réessayez dans {n} minutes."),
+        hours: Forms::one("Réessayez dans {n} heure.", "Réessayez dans {n} heures."),
     },
     script: ScriptTexts {
         sending: "Envoi…",

@@ -1,6 +1,8 @@
 //! Italian.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "it",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Una parte del link non è utilizzabile ({names}). Può comunque rispondere.",
         changed: "Il modulo è cambiato mentre rispondeva. Le risposte ancora valide sono state mantenute. Le controlli e invii di nuovo.",
         robot: "Invii ancora una volta, per favore. Lo chiediamo quando un modulo viene inviato molto in fretta, per evitare lo spam.",
-        limited: "Sono arrivate troppe risposte dalla sua rete e la sua non è stata salvata. Le sue risposte sono ancora qui: attenda un minuto e invii di nuovo.",
+        limited: "Sono arrivate troppe risposte dalla sua rete e le sue non sono state salvate. Sono ancora qui. {wait}",
+        busy: "In questo momento rispondono troppe persone e le sue risposte non sono state salvate. Sono ancora qui. {wait}",
         unavailable: "Non è stato possibile salvare le sue risposte. Sono ancora qui: invii di nuovo tra poco.",
-        full: "Oggi non è possibile salvare altre risposte. Le sue sono ancora qui: invii di nuovo più tardi.",
+        full: "Oggi non è possibile salvare altre risposte. Le sue sono ancora qui. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Qualcosa è andato storto",
             text: "Il servizio non è disponibile. Le risposte salvate non sono andate perse. Riprovi tra poco.",
         },
+        limited: TitledText {
+            title: "Attenda un momento",
+            text: "Sono arrivate troppe richieste dalla sua rete. Le risposte salvate non sono andate perse. Se ha appena inviato delle risposte, torni indietro: sono ancora nel modulo. {wait}",
+        },
         too_large: TitledText {
             title: "Le sue risposte sono troppo lunghe",
             text: "Nel complesso sono troppo lunghe per essere inviate. Torni indietro e le accorci.",
@@ -122,6 +129,11 @@ pub(super) const WORDS: Words = Words {
         go_on: "Continua",
         try_again: "Riprova",
         new_form: "Rispondi di nuovo",
+    },
+    wait: WaitTexts {
+        seconds: Forms::one("Riprovi tra {n} secondo.", "Riprovi tra {n} secondi."),
+        minutes: Forms::one("Riprovi tra {n} minuto.", "Riprovi tra {n} minuti."),
+        hours: Forms::one("Riprovi tra {n} ora.", "Riprovi tra {n} ore."),
     },
     script: ScriptTexts {
         sending: "Invio in corso…",

@@ -1,6 +1,8 @@
 //! Japanese.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "ja",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "リンクの一部を使用できませんでした（{names}）。このまま回答できます。",
         changed: "回答中にフォームが変更されました。引き続き有効な回答は残してあります。内容を確認して、もう一度送信してください。",
         robot: "もう一度送信してください。迷惑行為を防ぐため、送信が非常に速い場合にお願いしています。",
-        limited: "お使いのネットワークからの回答が多すぎるため、保存されませんでした。回答は残っています。1分ほど待ってから、もう一度送信してください。",
+        limited: "お使いのネットワークからの回答が多すぎるため、保存されませんでした。回答は残っています。{wait}",
+        busy: "現在回答が集中しているため、保存されませんでした。回答は残っています。{wait}",
         unavailable: "回答を保存できませんでした。回答は残っています。しばらくしてから、もう一度送信してください。",
-        full: "本日はこれ以上回答を保存できません。回答は残っています。後ほど、もう一度送信してください。",
+        full: "本日はこれ以上回答を保存できません。回答は残っています。{wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "エラーが発生しました",
             text: "現在サービスを利用できません。保存済みの回答は失われていません。しばらくしてから、もう一度お試しください。",
         },
+        limited: TitledText {
+            title: "しばらくお待ちください",
+            text: "お使いのネットワークからのリクエストが多すぎます。保存済みの回答は失われていません。回答を送信した直後の場合は、前のページに戻ってください。回答はフォームに残っています。{wait}",
+        },
         too_large: TitledText {
             title: "回答が長すぎます",
             text: "全体の長さが上限を超えているため送信できません。戻って短くしてください。",
@@ -124,6 +131,11 @@ pub(super) const WORDS: Words = Words {
         go_on: "続ける",
         try_again: "もう一度試す",
         new_form: "もう一度回答する",
+    },
+    wait: WaitTexts {
+        seconds: Forms::same("{n} 秒後に、もう一度お試しください。"),
+        minutes: Forms::same("{n} 分後に、もう一度お試しください。"),
+        hours: Forms::same("{n} 時間後に、もう一度お試しください。"),
     },
     script: ScriptTexts {
         sending: "送信しています…",

@@ -17,7 +17,7 @@ mod pt_br;
 mod tr;
 mod zh_hans;
 
-use sluice_flow::locale;
+use sluice_flow::page_language::PageLanguage;
 use sluice_flow::phrase::{Forms, fill};
 
 /// The heading of a page and the text below it.
@@ -35,6 +35,7 @@ pub(super) struct Words {
     pub(super) rule: RuleTexts,
     pub(super) notice: NoticeTexts,
     pub(super) state: StateTexts,
+    wait: WaitTexts,
     pub(super) script: ScriptTexts,
 }
 
@@ -109,10 +110,13 @@ pub(super) struct NoticeTexts {
     pub(super) parameters: &'static str,
     pub(super) changed: &'static str,
     pub(super) robot: &'static str,
+    /// Too many forms or bytes came from the address; with `{wait}`, like the next two.
     pub(super) limited: &'static str,
-    pub(super) unavailable: &'static str,
+    /// The app gets too many responses.
+    pub(super) busy: &'static str,
     /// The app has reached its daily storage quota.
     pub(super) full: &'static str,
+    pub(super) unavailable: &'static str,
 }
 
 /// Texts that replace the form.
@@ -133,6 +137,8 @@ pub(super) struct StateTexts {
     pub(super) token_refused: TitledText,
     pub(super) token_needs_script: &'static str,
     pub(super) failed: TitledText,
+    /// Too many requests come from the address; with `{wait}`.
+    pub(super) limited: TitledText,
     pub(super) too_large: TitledText,
     pub(super) stored: TitledText,
     /// As agreed, they are linked to the respondent.
@@ -148,6 +154,15 @@ pub(super) struct StateTexts {
     pub(super) go_on: &'static str,
     pub(super) try_again: &'static str,
     pub(super) new_form: &'static str,
+}
+
+/// The sentence that says when to try again: `{wait}` in other texts. With `{n}`, except where a
+/// form names the number.
+#[derive(Debug)]
+pub(super) struct WaitTexts {
+    seconds: Forms,
+    minutes: Forms,
+    hours: Forms,
 }
 
 /// Texts that the script shows; it gets them with the form.
@@ -166,20 +181,23 @@ pub(super) struct ScriptTexts {
     pub(super) failed: &'static str,
 }
 
-const ALL: [&Words; 12] = [
-    &en::WORDS,
-    &de::WORDS,
-    &fr::WORDS,
-    &es::WORDS,
-    &pt_br::WORDS,
-    &it::WORDS,
-    &nl::WORDS,
-    &pl::WORDS,
-    &tr::WORDS,
-    &ar::WORDS,
-    &ja::WORDS,
-    &zh_hans::WORDS,
-];
+/// The texts in a language.
+fn words_in(language: PageLanguage) -> &'static Words {
+    match language {
+        PageLanguage::Arabic => &ar::WORDS,
+        PageLanguage::ChineseSimplified => &zh_hans::WORDS,
+        PageLanguage::Dutch => &nl::WORDS,
+        PageLanguage::English => &en::WORDS,
+        PageLanguage::French => &fr::WORDS,
+        PageLanguage::German => &de::WORDS,
+        PageLanguage::Italian => &it::WORDS,
+        PageLanguage::Japanese => &ja::WORDS,
+        PageLanguage::Polish => &pl::WORDS,
+        PageLanguage::PortugueseBrazil => &pt_br::WORDS,
+        PageLanguage::Spanish => &es::WORDS,
+        PageLanguage::Turkish => &tr::WORDS,
+    }
+}
 
 impl Words {
     /// The texts for a page in this language.
@@ -194,7 +212,7 @@ impl Words {
 
     /// The texts in this language, or in another variant of it.
     fn in_language(tag: &str) -> Option<&'static Self> {
-        locale::translation(&ALL, |words| words.language, tag)
+        PageLanguage::for_tag(tag).map(words_in)
     }
 
     /// The rule for the length of a text; `last` is the last number of the range.
@@ -208,18 +226,36 @@ impl Words {
     }
 
     fn ranged(&self, forms: &Forms, range: &str, last: u64) -> String {
-        fill(forms.of(self.language, last), &[("range", range)])
+        fill(forms.select(self.language, last), &[("range", range)])
+    }
+
+    /// A text with `{wait}`, for a reader who may try again after this many seconds.
+    pub(super) fn with_wait(&self, text: &str, seconds: u64) -> String {
+        // As `limitedText` in the script. Seconds are counted up to two minutes, and so on.
+        let (forms, number) = match seconds {
+            0..120 => (&self.wait.seconds, seconds),
+            120..7_200 => (&self.wait.minutes, seconds.div_ceil(60)),
+            _ => (&self.wait.hours, seconds.div_ceil(3_600)),
+        };
+        let form = forms.select(self.language, number);
+        fill(text, &[("wait", &fill(form, &[("n", &number.to_string())]))])
     }
 
     /// The texts that the script needs, as JSON with the names that it uses.
     pub(super) fn for_script(&self, ButtonTexts { next, back, send }: ButtonTexts<'_>) -> String {
         let (form, rule, script) = (&self.form, &self.rule, &self.script);
+        let WaitTexts { seconds, minutes, hours } = &self.wait;
         serde_json::json!({
             "of": form.of, "back": back, "next": next, "send": send,
             "required": rule.required, "rows": rule.every_row,
             "sending": script.sending, "offline": script.offline, "retry": script.retry,
             "kept": script.kept, "again": script.again, "up": script.up, "down": script.down,
             "order": script.order, "left": script.left.to_json(), "failed": script.failed,
+            "limited": self.notice.limited,
+            "wait": {
+                "seconds": seconds.to_json(), "minutes": minutes.to_json(),
+                "hours": hours.to_json(),
+            },
         })
         .to_string()
     }
@@ -228,6 +264,13 @@ impl Words {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_language_of_pages_has_the_texts_of_its_tag() {
+        for language in PageLanguage::ALL {
+            assert_eq!(words_in(*language).language, language.tag());
+        }
+    }
 
     #[test]
     fn a_reader_gets_texts_in_their_language_or_english() {
@@ -273,6 +316,13 @@ mod tests {
                 words.rule.at_least,
                 words.rule.at_most,
                 words.notice.parameters,
+                words.notice.limited,
+                words.notice.busy,
+                words.notice.full,
+                words.state.limited.text,
+                words.wait.seconds.other,
+                words.wait.minutes.other,
+                words.wait.hours.other,
                 words.state.scheduled.text,
                 words.state.closed.text,
                 words.script.up,
@@ -281,10 +331,11 @@ mod tests {
             ]
             .map(places)
         };
-        for words in ALL {
+        for words in PageLanguage::ALL.iter().copied().map(words_in) {
             assert_eq!(texts(words), texts(&en::WORDS), "{}", words.language);
         }
     }
+
     #[test]
     fn a_text_with_a_number_has_its_plural_form() {
         for (language, last, text) in [
@@ -297,11 +348,32 @@ mod tests {
             assert_eq!(words.length(&range, last), text);
         }
         let polish = &Words::for_language("pl").script.left;
-        let left = |n| fill(polish.of("pl", n), &[("n", &n.to_string())]);
+        let left = |n| fill(polish.select("pl", n), &[("n", &n.to_string())]);
         assert_eq!(left(1), "Pozostał 1 znak");
         assert_eq!(left(3), "Pozostały 3 znaki");
         assert_eq!(left(12), "Pozostało 12 znaków");
         let arabic = &Words::for_language("ar").script.left;
-        assert_eq!(arabic.of("ar", 2), "بقي حرفان");
+        assert_eq!(arabic.select("ar", 2), "بقي حرفان");
+    }
+
+    #[test]
+    fn a_wait_is_in_seconds_minutes_or_hours_and_never_too_short() {
+        for (seconds, text) in [
+            (1, "Try again in 1 second."),
+            (119, "Try again in 119 seconds."),
+            (120, "Try again in 2 minutes."),
+            (121, "Try again in 3 minutes."),
+            (7_199, "Try again in 120 minutes."),
+            (7_201, "Try again in 3 hours."),
+            (86_400, "Try again in 24 hours."),
+        ] {
+            assert_eq!(en::WORDS.with_wait("{wait}", seconds), text);
+        }
+        for words in PageLanguage::ALL.iter().copied().map(words_in) {
+            for seconds in [1, 2, 3, 11, 300, 86_400] {
+                let text = words.with_wait(words.state.limited.text, seconds);
+                assert!(!text.contains('{'), "{}: {text}", words.language);
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Dutch.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "nl",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Een deel van de link kon niet worden gebruikt ({names}). U kunt gewoon antwoorden.",
         changed: "Dit formulier is gewijzigd terwijl u antwoordde. Antwoorden die nog passen, zijn bewaard. Controleer ze en verstuur opnieuw.",
         robot: "Verstuur het formulier nog een keer. Dat vragen we als een formulier heel snel wordt verstuurd, om spam te voorkomen.",
-        limited: "Er kwamen te veel antwoorden uit uw netwerk, dus die van u zijn niet opgeslagen. Uw antwoorden staan er nog: wacht een minuut en verstuur opnieuw.",
+        limited: "Er kwamen te veel antwoorden uit uw netwerk, dus die van u zijn niet opgeslagen. Ze staan er nog. {wait}",
+        busy: "Er antwoorden nu te veel mensen, dus uw antwoorden zijn niet opgeslagen. Ze staan er nog. {wait}",
         unavailable: "Uw antwoorden konden niet worden opgeslagen. Ze staan er nog: verstuur ze zo meteen opnieuw.",
-        full: "Vandaag kunnen geen antwoorden meer worden opgeslagen. Uw antwoorden staan er nog: verstuur ze later opnieuw.",
+        full: "Vandaag kunnen geen antwoorden meer worden opgeslagen. Uw antwoorden staan er nog. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Er ging iets mis",
             text: "De dienst is niet beschikbaar. Opgeslagen antwoorden zijn niet verloren. Probeer het zo meteen opnieuw.",
         },
+        limited: TitledText {
+            title: "Een moment geduld",
+            text: "Er kwamen te veel verzoeken uit uw netwerk. Opgeslagen antwoorden zijn niet verloren. Hebt u net antwoorden verstuurd, ga dan terug: ze staan nog in het formulier. {wait}",
+        },
         too_large: TitledText {
             title: "Uw antwoorden zijn te lang",
             text: "Samen zijn ze te lang om te versturen. Ga terug en maak ze korter.",
@@ -122,6 +129,17 @@ pub(super) const WORDS: Words = Words {
         go_on: "Doorgaan",
         try_again: "Opnieuw proberen",
         new_form: "Opnieuw antwoorden",
+    },
+    wait: WaitTexts {
+        seconds: Forms::one(
+            "Probeer het over {n} seconde opnieuw.",
+            "Probeer het over {n} seconden opnieuw.",
+        ),
+        minutes: Forms::one(
+            "Probeer het over {n} minuut opnieuw.",
+            "Probeer het over {n} minuten opnieuw.",
+        ),
+        hours: Forms::same("Probeer het over {n} uur opnieuw."),
     },
     script: ScriptTexts {
         sending: "Versturen…",

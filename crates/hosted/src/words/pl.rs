@@ -1,6 +1,8 @@
 //! Polish.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "pl",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Nie udało się użyć części linku ({names}). Mimo to można odpowiedzieć.",
         changed: "Formularz zmienił się w trakcie wypełniania. Odpowiedzi, które nadal pasują, zostały zachowane. Sprawdź je i wyślij ponownie.",
         robot: "Wyślij formularz jeszcze raz. Prosimy o to, gdy formularz zostaje wysłany bardzo szybko, aby zapobiec spamowi.",
-        limited: "Z Twojej sieci przyszło zbyt wiele odpowiedzi, więc ta nie została zapisana. Odpowiedzi nadal tu są: odczekaj minutę i wyślij ponownie.",
+        limited: "Z Twojej sieci przyszło zbyt wiele odpowiedzi, więc Twoje nie zostały zapisane. Nadal tu są. {wait}",
+        busy: "W tej chwili odpowiada zbyt wiele osób, więc Twoje odpowiedzi nie zostały zapisane. Nadal tu są. {wait}",
         unavailable: "Nie udało się zapisać odpowiedzi. Nadal tu są: wyślij je ponownie za chwilę.",
-        full: "Dziś nie można już zapisać więcej odpowiedzi. Twoje nadal tu są: wyślij je ponownie później.",
+        full: "Dziś nie można już zapisać więcej odpowiedzi. Twoje nadal tu są. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Coś poszło nie tak",
             text: "Usługa jest niedostępna. Zapisane odpowiedzi nie przepadły. Spróbuj ponownie za chwilę.",
         },
+        limited: TitledText {
+            title: "Poczekaj chwilę",
+            text: "Z Twojej sieci przyszło zbyt wiele żądań. Zapisane odpowiedzi nie przepadły. Jeśli odpowiedzi były właśnie wysyłane, wróć: nadal są w formularzu. {wait}",
+        },
         too_large: TitledText {
             title: "Odpowiedzi są za długie",
             text: "Razem są zbyt długie, aby je wysłać. Wróć i skróć je.",
@@ -122,6 +129,26 @@ pub(super) const WORDS: Words = Words {
         go_on: "Kontynuuj",
         try_again: "Spróbuj ponownie",
         new_form: "Odpowiedz ponownie",
+    },
+    wait: WaitTexts {
+        seconds: Forms {
+            one: Some("Spróbuj ponownie za {n} sekundę."),
+            few: Some("Spróbuj ponownie za {n} sekundy."),
+            many: Some("Spróbuj ponownie za {n} sekund."),
+            ..Forms::same("Spróbuj ponownie za {n} sekundy.")
+        },
+        minutes: Forms {
+            one: Some("Spróbuj ponownie za {n} minutę."),
+            few: Some("Spróbuj ponownie za {n} minuty."),
+            many: Some("Spróbuj ponownie za {n} minut."),
+            ..Forms::same("Spróbuj ponownie za {n} minuty.")
+        },
+        hours: Forms {
+            one: Some("Spróbuj ponownie za {n} godzinę."),
+            few: Some("Spróbuj ponownie za {n} godziny."),
+            many: Some("Spróbuj ponownie za {n} godzin."),
+            ..Forms::same("Spróbuj ponownie za {n} godziny.")
+        },
     },
     script: ScriptTexts {
         sending: "Wysyłanie…",

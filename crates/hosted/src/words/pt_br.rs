@@ -1,6 +1,8 @@
 //! Brazilian Portuguese.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "pt-BR",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Uma parte do link não pôde ser usada ({names}). Você pode responder mesmo assim.",
         changed: "Este formulário mudou enquanto você respondia. As respostas que ainda se aplicam foram mantidas. Confira e envie novamente.",
         robot: "Envie mais uma vez, por favor. Pedimos isso quando um formulário é enviado muito rápido, para evitar spam.",
-        limited: "Chegaram respostas demais da sua rede, e a sua não foi salva. Suas respostas continuam aqui: aguarde um minuto e envie novamente.",
+        limited: "Chegaram respostas demais da sua rede, e as suas não foram salvas. Elas continuam aqui. {wait}",
+        busy: "Há pessoas demais respondendo agora, e suas respostas não foram salvas. Elas continuam aqui. {wait}",
         unavailable: "Não foi possível salvar suas respostas. Elas continuam aqui: envie novamente em alguns instantes.",
-        full: "Hoje não é possível salvar mais respostas. As suas continuam aqui: envie novamente mais tarde.",
+        full: "Hoje não é possível salvar mais respostas. As suas continuam aqui. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Algo deu errado",
             text: "O serviço está indisponível. As respostas salvas não foram perdidas. Tente novamente em alguns instantes.",
         },
+        limited: TitledText {
+            title: "Aguarde um momento",
+            text: "Chegaram solicitações demais da sua rede. As respostas salvas não foram perdidas. Se você acabou de enviar respostas, volte: elas continuam no formulário. {wait}",
+        },
         too_large: TitledText {
             title: "Suas respostas são longas demais",
             text: "Juntas, elas são longas demais para serem enviadas. Volte e encurte-as.",
@@ -122,6 +129,11 @@ pub(super) const WORDS: Words = Words {
         go_on: "Continuar",
         try_again: "Tentar novamente",
         new_form: "Responder novamente",
+    },
+    wait: WaitTexts {
+        seconds: Forms::one("Tente novamente em {n} segundo.", "Tente novamente em {n} segundos."),
+        minutes: Forms::one("Tente novamente em {n} minuto.", "Tente novamente em {n} minutos."),
+        hours: Forms::one("Tente novamente em {n} hora.", "Tente novamente em {n} horas."),
     },
     script: ScriptTexts {
         sending: "Enviando…",

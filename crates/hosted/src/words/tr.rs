@@ -1,6 +1,8 @@
 //! Turkish.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "tr",
@@ -54,9 +56,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "Bağlantının bir bölümü kullanılamadı ({names}). Yine de yanıt verebilirsiniz.",
         changed: "Siz yanıtlarken bu form değişti. Hâlâ geçerli olan yanıtlarınız korundu. Lütfen kontrol edip yeniden gönderin.",
         robot: "Lütfen bir kez daha gönderin. Bunu, form çok hızlı gönderildiğinde istenmeyen iletileri önlemek için istiyoruz.",
-        limited: "Ağınızdan çok fazla yanıt geldiği için yanıtınız kaydedilmedi. Yanıtlarınız hâlâ burada: bir dakika bekleyip yeniden gönderin.",
+        limited: "Ağınızdan çok fazla yanıt geldiği için yanıtlarınız kaydedilmedi. Yanıtlarınız hâlâ burada. {wait}",
+        busy: "Şu anda çok fazla kişi yanıt verdiği için yanıtlarınız kaydedilmedi. Yanıtlarınız hâlâ burada. {wait}",
         unavailable: "Yanıtlarınız kaydedilemedi. Hâlâ buradalar: lütfen biraz sonra yeniden gönderin.",
-        full: "Bugün daha fazla yanıt kaydedilemiyor. Yanıtlarınız hâlâ burada: lütfen daha sonra yeniden gönderin.",
+        full: "Bugün daha fazla yanıt kaydedilemiyor. Yanıtlarınız hâlâ burada. {wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -109,6 +112,10 @@ pub(super) const WORDS: Words = Words {
             title: "Bir sorun oluştu",
             text: "Hizmete şu anda ulaşılamıyor. Kaydedilen yanıtlar kaybolmadı. Lütfen biraz sonra yeniden deneyin.",
         },
+        limited: TitledText {
+            title: "Lütfen biraz bekleyin",
+            text: "Ağınızdan çok fazla istek geldi. Kaydedilen yanıtlar kaybolmadı. Az önce yanıt gönderdiyseniz geri dönün: yanıtlarınız hâlâ formda. {wait}",
+        },
         too_large: TitledText {
             title: "Yanıtlarınız çok uzun",
             text: "Toplamda gönderilemeyecek kadar uzunlar. Geri dönüp kısaltın.",
@@ -122,6 +129,11 @@ pub(super) const WORDS: Words = Words {
         go_on: "Devam",
         try_again: "Yeniden dene",
         new_form: "Yeniden yanıtla",
+    },
+    wait: WaitTexts {
+        seconds: Forms::same("{n} saniye sonra yeniden deneyin."),
+        minutes: Forms::same("{n} dakika sonra yeniden deneyin."),
+        hours: Forms::same("{n} saat sonra yeniden deneyin."),
     },
     script: ScriptTexts {
         sending: "Gönderiliyor…",

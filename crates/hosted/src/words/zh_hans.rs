@@ -1,6 +1,8 @@
 //! Simplified Chinese.
 
-use super::{FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, Words};
+use super::{
+    FormTexts, Forms, NoticeTexts, RuleTexts, ScriptTexts, StateTexts, TitledText, WaitTexts, Words,
+};
 
 pub(super) const WORDS: Words = Words {
     language: "zh-Hans",
@@ -53,9 +55,10 @@ pub(super) const WORDS: Words = Words {
         parameters: "链接的一部分无法使用（{names}）。您仍然可以作答。",
         changed: "在您作答期间，此表单已更新。仍然适用的回答已保留。请检查后重新提交。",
         robot: "请再提交一次。当表单提交得非常快时，我们会这样要求，以防止垃圾信息。",
-        limited: "来自您所在网络的回答过多，因此您的回答未能保存。您的回答仍在这里：请等待一分钟后重新提交。",
+        limited: "来自您所在网络的回答过多，因此您的回答未能保存。您的回答仍在这里。{wait}",
+        busy: "目前作答的人过多，因此您的回答未能保存。您的回答仍在这里。{wait}",
         unavailable: "您的回答未能保存。它们仍在这里：请稍后重新提交。",
-        full: "今天无法再保存更多回答。您的回答仍在这里：请稍后重新提交。",
+        full: "今天无法再保存更多回答。您的回答仍在这里。{wait}",
     },
     state: StateTexts {
         missing: TitledText {
@@ -105,6 +108,10 @@ pub(super) const WORDS: Words = Words {
             title: "出现问题",
             text: "服务暂时不可用。已保存的回答不会丢失。请稍后再试。",
         },
+        limited: TitledText {
+            title: "请稍候",
+            text: "来自您所在网络的请求过多。已保存的回答不会丢失。如果您刚刚提交了回答，请返回上一页：回答仍在表单中。{wait}",
+        },
         too_large: TitledText {
             title: "您的回答太长",
             text: "所有回答合计过长，无法提交。请返回并缩短内容。",
@@ -118,6 +125,11 @@ pub(super) const WORDS: Words = Words {
         go_on: "继续",
         try_again: "重试",
         new_form: "再次作答",
+    },
+    wait: WaitTexts {
+        seconds: Forms::same("请在 {n} 秒后重试。"),
+        minutes: Forms::same("请在 {n} 分钟后重试。"),
+        hours: Forms::same("请在 {n} 小时后重试。"),
     },
     script: ScriptTexts {
         sending: "正在提交…",

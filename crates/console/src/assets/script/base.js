@@ -42,9 +42,14 @@ function applyTheme(theme) {
 const shownTheme = () => document.documentElement.dataset.theme ?? "";
 
 applyTheme(shownTheme());
-// On a wide screen the side bar is always visible; a closed one would be hidden from screen readers.
+// On a wide screen, also after the window was widened, the side bar is always visible; a closed one would be hidden from screen readers.
 const menu = document.querySelector("details.menu");
-if (menu && matchMedia("(min-width: 56.01rem)").matches) menu.open = true;
+const wide = matchMedia("(min-width: 56.01rem)");
+const openMenu = () => (menu.open = wide.matches);
+if (menu) {
+  openMenu();
+  wide.addEventListener("change", openMenu);
+}
 // On a narrow screen the current tab may be outside the visible part of the row.
 const tab = document.querySelector(".tabs [aria-current]");
 if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - tab.parentElement.clientWidth + tab.offsetWidth;

@@ -10,7 +10,7 @@ use sluice_engine::EndpointPatch;
 use sluice_engine::rows::{DeliveryState, Scope};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, EndpointId, EventId};
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_SECONDS, HOUR_SECONDS, Timestamp};
 
 use super::super::super::Console;
 use super::super::super::parts;
@@ -20,20 +20,17 @@ use super::super::super::request::{Form, PathParam};
 use super::super::super::session::Visitor;
 use super::super::super::sidebar::Sidebar;
 use super::super::app_page;
-use super::endpoint::{self, Shown};
+use super::endpoint::{self, EndpointPage};
 use super::{TAB, address, list_address, opened};
-
-const HOUR: i64 = 60 * 60;
-const DAY: i64 = 24 * HOUR;
 
 /// How far back an action goes: name, label, seconds. Without seconds, to the beginning of the log.
 type Since = (&'static str, &'static str, Option<i64>);
 
 const SINCE: [Since; 5] = [
-    ("hour", "The last hour", Some(HOUR)),
-    ("day", "The last 24 hours", Some(DAY)),
-    ("week", "The last 7 days", Some(7 * DAY)),
-    ("month", "The last 30 days", Some(30 * DAY)),
+    ("hour", "The last hour", Some(HOUR_SECONDS)),
+    ("day", "The last 24 hours", Some(DAY_SECONDS)),
+    ("week", "The last 7 days", Some(7 * DAY_SECONDS)),
+    ("month", "The last 30 days", Some(30 * DAY_SECONDS)),
     ("all", "The beginning of the event log", None),
 ];
 
@@ -122,7 +119,7 @@ pub(super) async fn ask_secret(
     let content = html! {
         p { "You get a new secret, which is shown once. While both are valid, each request has a signature with each, so you can change your server in the meantime." }
         @if endpoint.previous_secret_until.is_some() {
-            p.note.warn { "The secret was replaced before. The one from before that stops being valid now." }
+            p.note.warn { "The secret was replaced recently. The oldest of the secrets stops working now." }
         }
         form.form method="post" action={ (base) "/secret" } {
             (select("keep", "Keep the current secret valid for", &KEEP, KEEP[0].0))
@@ -144,7 +141,7 @@ pub(super) async fn replace_secret(
     let keep: Option<u32> = chosen.and_then(|(seconds, _)| seconds.parse().ok());
     let keep = keep.ok_or(Refused::Unreadable)?;
     let (_, secret) = handle.rotate_endpoint_secret(id, keep).await?;
-    let shown = Shown { secret: Some(secret.0), ..Shown::default() };
+    let shown = EndpointPage { secret: Some(secret.0), ..EndpointPage::default() };
     endpoint::page(&visitor, &handle, &sidebar, id, shown).await
 }
 
@@ -241,7 +238,7 @@ fn replay_form(base: &str, since: &str, after: &str, faults: &[Fault]) -> Markup
         ..Field::default()
     };
     html! {
-        p { "Sends everything again that the endpoint selects, whatever became of it before. Your server recognises events that it already has by their ID." }
+        p { "Sends everything again that the endpoint selects, even if it was delivered before. Your server recognises events that it already has by their ID." }
         (parts::errors(faults, |_| Some("after".to_owned())))
         form.form method="post" action={ (base) "/replay" } {
             (select("since", "Events since", &choices, since))

@@ -23,7 +23,7 @@ const PAGE_ROWS: usize = 25;
 
 /// What the page shows besides the stored data.
 #[derive(Default)]
-pub(super) struct Shown {
+pub(super) struct EndpointPage {
     /// A secret that was just created.
     pub(super) secret: Option<String>,
     pub(super) done: Option<String>,
@@ -42,7 +42,7 @@ pub(super) async fn show(
 ) -> Reply {
     let (handle, sidebar) = opened(&console, &visitor, app).await?;
     let chosen = query.get("state");
-    let shown = Shown {
+    let shown = EndpointPage {
         secret: None,
         done: query.get("done").map(str::to_owned),
         state: DeliveryState::ALL.into_iter().find(|it| chosen == Some(it.as_str())),
@@ -56,7 +56,7 @@ pub(super) async fn page(
     handle: &AppHandle,
     sidebar: &Sidebar,
     id: EndpointId,
-    shown: Shown,
+    shown: EndpointPage,
 ) -> Reply {
     let app = handle.app_id();
     let mut found = handle.endpoint_overview(id, shown.state, shown.after, PAGE_ROWS + 1).await?;
@@ -146,7 +146,7 @@ fn warning(endpoint: &Endpoint) -> Markup {
 fn deliveries(
     app: AppId,
     found: &EndpointOverview,
-    shown: &Shown,
+    shown: &EndpointPage,
     next: Option<DeliveryId>,
 ) -> Markup {
     let base = address(app, found.endpoint.endpoint_id);
@@ -259,7 +259,7 @@ fn manage(app: AppId, found: &EndpointOverview) -> Markup {
                 @if found.failed == 0 { "No delivery has failed for good." }
                 @else { "For example after your server was down for days." }
             }, link("redeliver", "Redeliver…")))
-            (action("Replay events", html! { "Sends events again from a time or an event on, whatever became of them." }, link("replay", "Replay…")))
+            (action("Replay events", html! { "Sends events again from a time or an event on, even if they were delivered." }, link("replay", "Replay…")))
             (action("Signing secret", html! {
                 @match endpoint.previous_secret_until {
                     Some(until) => { "Was replaced. The previous secret stays valid until " (time(until)) "." }

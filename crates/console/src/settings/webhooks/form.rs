@@ -19,7 +19,7 @@ use super::super::super::request::{Fields, Form, PathParam, faults_of};
 use super::super::super::session::Visitor;
 use super::super::super::sidebar::Sidebar;
 use super::super::{app_page, error_of};
-use super::endpoint::{self, Shown};
+use super::endpoint::{self, EndpointPage};
 use super::{TAB, address, event_label, flow_name, list_address, opened};
 
 /// The side bar lists this many flows; an app may have more.
@@ -121,7 +121,7 @@ pub(super) async fn create(
     };
     match faults_of(made)? {
         Ok((endpoint, secret)) => {
-            let shown = Shown { secret: Some(secret), ..Shown::default() };
+            let shown = EndpointPage { secret: Some(secret), ..EndpointPage::default() };
             endpoint::page(&visitor, &handle, &sidebar, endpoint.endpoint_id, shown).await
         }
         Err(faults) => {

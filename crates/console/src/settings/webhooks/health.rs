@@ -2,13 +2,11 @@
 
 use maud::{Markup, html};
 use sluice_engine::rows::DeliveryState;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, HOUR_MILLIS, Timestamp};
 
 use super::super::super::chart::{Axis, Date, ROOM_ALONE, StackedColumns, StackedPart, Tone};
 
-const MINUTE: i64 = 60_000;
-const HOUR: i64 = 60 * MINUTE;
-const DAY: i64 = 24 * HOUR;
+const MINUTE_MILLIS: i64 = 60_000;
 
 /// The length of a column: the longest time that is shown with it, and the steps between labels.
 struct Step {
@@ -21,21 +19,21 @@ struct Step {
 
 static STEPS: [Step; 3] = [
     Step {
-        millis: 10 * MINUTE,
-        up_to: 4 * HOUR,
+        millis: 10 * MINUTE_MILLIS,
+        up_to: 4 * HOUR_MILLIS,
         name: "Ten minutes (UTC)",
         scale: "Deliveries per ten minutes",
         labels: &[1, 3, 6, 12],
     },
     Step {
-        millis: HOUR,
-        up_to: 2 * DAY,
+        millis: HOUR_MILLIS,
+        up_to: 2 * DAY_MILLIS,
         name: "Hour (UTC)",
         scale: "Deliveries per hour",
         labels: &[1, 2, 3, 6, 12, 24],
     },
     Step {
-        millis: DAY,
+        millis: DAY_MILLIS,
         up_to: i64::MAX,
         name: "Day (UTC)",
         scale: "Deliveries per day",
@@ -88,7 +86,7 @@ impl Columns {
     fn label(&self, column: i64) -> String {
         let at = Timestamp::from_millis(column * self.step.millis).to_string();
         match self.step.millis {
-            DAY => {
+            DAY_MILLIS => {
                 let date = Date::from_day(column);
                 format!("{} {}", date.day, date.month_name())
             }
@@ -97,9 +95,9 @@ impl Columns {
     }
 
     fn name(&self, column: i64) -> String {
-        let day = Date::from_day((column * self.step.millis).div_euclid(DAY)).full();
+        let day = Date::from_day((column * self.step.millis).div_euclid(DAY_MILLIS)).full();
         match self.step.millis {
-            DAY => day,
+            DAY_MILLIS => day,
             _ => format!("{day}, {}", self.label(column)),
         }
     }
@@ -153,18 +151,18 @@ mod tests {
     #[test]
     fn columns_are_as_long_as_the_deliveries_need() {
         for (ages, step, at_least) in [
-            (&[0, 3 * HOUR][..], 10 * MINUTE, 18),
-            (&[5 * HOUR, HOUR], HOUR, 5),
-            (&[29 * DAY, 0], DAY, 30),
-            (&[300 * DAY, 0], DAY, 40),
-            (&[0], 10 * MINUTE, 12),
+            (&[0, 3 * HOUR_MILLIS][..], 10 * MINUTE_MILLIS, 18),
+            (&[5 * HOUR_MILLIS, HOUR_MILLIS], HOUR_MILLIS, 5),
+            (&[29 * DAY_MILLIS, 0], DAY_MILLIS, 30),
+            (&[300 * DAY_MILLIS, 0], DAY_MILLIS, 40),
+            (&[0], 10 * MINUTE_MILLIS, 12),
         ] {
             let sent = sent(ages);
             let columns = Columns::new(&sent, Timestamp::from_millis(NOW));
             assert_eq!(columns.step.millis, step, "{ages:?}");
             let counts = columns.counts(&sent, DeliveryState::Delivered);
             assert!(counts.len() >= at_least && counts.len() <= 50, "{ages:?}: {}", counts.len());
-            let recent = ages.iter().filter(|age| **age < 40 * DAY).count() as u64;
+            let recent = ages.iter().filter(|age| **age < 40 * DAY_MILLIS).count() as u64;
             assert_eq!(counts.iter().sum::<u64>(), recent, "{ages:?}");
             assert_eq!(columns.counts(&sent, DeliveryState::Failed).iter().sum::<u64>(), 0);
         }
@@ -172,16 +170,16 @@ mod tests {
 
     #[test]
     fn a_delivery_from_a_clock_ahead_is_in_the_last_column() {
-        let sent = sent(&[-5 * MINUTE, -DAY]);
+        let sent = sent(&[-5 * MINUTE_MILLIS, -DAY_MILLIS]);
         let columns = Columns::new(&sent, Timestamp::from_millis(NOW));
         assert_eq!(columns.counts(&sent, DeliveryState::Delivered).last(), Some(&2));
     }
 
     #[test]
     fn columns_are_named_by_day_and_time() {
-        let columns = Columns::new(&sent(&[HOUR]), Timestamp::from_millis(NOW));
+        let columns = Columns::new(&sent(&[HOUR_MILLIS]), Timestamp::from_millis(NOW));
         assert_eq!(columns.name(columns.last), "18 Nov 2026, 11:00");
-        let days = Columns::new(&sent(&[9 * DAY]), Timestamp::from_millis(NOW));
+        let days = Columns::new(&sent(&[9 * DAY_MILLIS]), Timestamp::from_millis(NOW));
         assert_eq!(
             (days.name(days.last), days.label(days.last)),
             ("18 Nov 2026".into(), "18 Nov".into())

@@ -42,7 +42,7 @@ function pipe(main, { given, score }) {
 function plainText({ value }, input) {
   if (input === "paragraph") return value;
   if (input !== "number") return value.trim();
-  const comma = (1.5).toLocaleString(document.documentElement.lang || "en")[1] === "," && !value.includes(".");
+  const comma = (1.5).toLocaleString(knownLanguage())[1] === "," && !value.includes(".");
   const plain = value.trim().replace(/[٠-٩۰-۹]/g, (digit) => digit.charCodeAt(0) & 15).replace("٫", ".").replace("−", "-");
   return comma ? plain.replace(",", ".") : plain;
 }
@@ -87,10 +87,21 @@ function countLeft(section, words) {
   if (!max || !field) return;
   const left = max - [...field.value].length;
   const shown = section.querySelector(".count") ?? element("p", { className: "count", role: "status" });
-  const n = left.toLocaleString(document.documentElement.lang || "en");
-  const form = words.left[new Intl.PluralRules(document.documentElement.lang || "en").select(left)] ?? words.left.other;
-  shown.textContent = left < max / 5 ? fill(form, { n }) : "";
+  shown.textContent = left < max / 5 ? plural(words.left, left) : "";
   field.after(shown);
+}
+
+/** The page's language, for numbers and times. Browsers refuse some tags, such as zh-yue and x-ours. */
+function knownLanguage() {
+  const { lang } = document.documentElement;
+  const isKnown = (tag) => { try { return Intl.getCanonicalLocales(tag).length > 0; } catch { return false; } };
+  return [lang, lang.split("-")[0], "en"].find(isKnown);
+}
+
+/** A text with a number, in the plural form of the page's language. */
+function plural(forms, number) {
+  const lang = knownLanguage();
+  return fill(forms[new Intl.PluralRules(lang).select(number)] ?? forms.other, { n: number.toLocaleString(lang) });
 }
 
 /** Focuses the text field, or else the heading, so that it is read aloud and digits select. */

@@ -55,7 +55,7 @@ function showLocalTime(time) {
   const own = navigator.languages.find((each) => each.split("-")[0] === lang.split("-")[0]);
   const day = { day: "numeric", month: "long", year: "numeric" };
   const clock = { hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
-  time.textContent = new Date(time.dateTime).toLocaleString(own ?? lang, { ...day, ...clock });
+  time.textContent = new Date(time.dateTime).toLocaleString(own ?? knownLanguage(), { ...day, ...clock });
 }
 
 let digits = "";

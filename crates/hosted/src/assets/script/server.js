@@ -13,6 +13,13 @@ async function textOf(reply) {
   return [...texts].map((each) => each.textContent.trim()).join(" ");
 }
 
+/** What a refusal for too many requests means, and when to try again. */
+function limitedText(reply, words) {
+  const seconds = Number(reply.headers.get("Retry-After")) || 60;
+  const [unit, size] = seconds < 120 ? ["seconds", 1] : seconds < 7200 ? ["minutes", 60] : ["hours", 3600];
+  return fill(words.limited, { wait: plural(words.wait[unit], Math.ceil(seconds / size)) });
+}
+
 /** Replaces this page with the page of a reply. Returns whether it was a page. */
 async function swap(reply, isQuiet) {
   const next = await parsed(reply);

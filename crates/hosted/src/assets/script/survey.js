@@ -196,7 +196,8 @@ class Survey {
     // Too long: the form stays, so that it can be shortened.
     const isTooLong = reply.status === 413;
     if (!isTooLong && reply.status < 500 && (await swap(reply))) return;
-    const text = isTooLong ? await textOf(reply) : this.words.failed;
+    const isLimited = reply.status === 429;
+    const text = isTooLong ? await textOf(reply) : isLimited ? limitedText(reply, this.words) : this.words.failed;
     await this.notice(this.actions, text, this.words.retry);
     this.hush();
     this.form.requestSubmit(this.primary);
