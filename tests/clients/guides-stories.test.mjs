@@ -218,7 +218,8 @@ test("importing responses: the commands, the map and the file of refused rows", 
   await writeFile(join(cwd, "wrong.csv"), "nps,why\n9,good\n11,fast\n");
   await sh(`sluice import responses wrong.csv --flow ${flowId} --refused refused.jsonl`, { cwd, ends: 3 });
   const shown = await blockWith("import/responses", '"csv":true');
-  assert.equal(await readFile(join(cwd, "refused.jsonl"), "utf8"), shown);
+  const refused = await readFile(join(cwd, "refused.jsonl"), "utf8");
+  assert.equal(refused.replace(/(?<="key":")[0-9a-f]{64}(?=")/, "0f3a…"), shown);
 });
 
 test("the API: a change with the entity tag that was read", async () => {

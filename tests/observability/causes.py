@@ -29,7 +29,8 @@ LOG_BYTES = 256 * MEBIBYTE
 # The longest answer, which makes the log grow fastest.
 ANSWER_CHARS = 4_000
 BATCH = 100
-SYNC_DELAY_SECONDS, QUEUE_DELAY_SECONDS = 3, 5
+# With 2 s, some write ends in every range of the scaled rules; with 5 s, the queue grows older than its limit.
+COMMIT_DELAY_SECONDS, OVERLOAD_DELAY_SECONDS, QUEUE_DELAY_SECONDS = 2, 3, 5
 SECONDS_MAX, LOG_SECONDS_MAX = 120, 400
 
 
@@ -97,12 +98,16 @@ def under_slow_syncs(site, show, seconds):
     return healthy(site, show, wrapper=strace)
 
 
-def slow_syncs(site, show):
+def slow_commits(site, show):
+    loaded(site, under_slow_syncs(site, show, COMMIT_DELAY_SECONDS), count=8)
+
+
+def old_queue(site, show):
     loaded(site, under_slow_syncs(site, show, QUEUE_DELAY_SECONDS), count=8)
 
 
 def overloaded(site, show):
-    batches(site, under_slow_syncs(site, show, SYNC_DELAY_SECONDS), 24, "x")
+    batches(site, under_slow_syncs(site, show, OVERLOAD_DELAY_SECONDS), 24, "x")
 
 
 def batches(site, server, count, answer):
@@ -283,8 +288,9 @@ CAUSES = [
     Cause("PostgreSQL stopped under load", postgres_stopped,
           ("SluiceNotReady", "SluiceSubmissionsFailing", "SluiceServerErrors")),
     Cause("a letter of a stored answer flipped", letter_flipped, ("SluiceDamaged",)),
-    Cause(f"strace delays each sync by {SYNC_DELAY_SECONDS} s, 2,400 submissions at once", overloaded, ("SluiceOverloaded",)),
-    Cause(f"strace delays each sync by {QUEUE_DELAY_SECONDS} s, 8 clients", slow_syncs, ("SluiceSlowCommits", "SluiceQueueOld")),
+    Cause(f"strace delays each sync by {OVERLOAD_DELAY_SECONDS} s, 2,400 submissions at once", overloaded, ("SluiceOverloaded",)),
+    Cause(f"strace delays each sync by {COMMIT_DELAY_SECONDS} s, 8 clients", slow_commits, ("SluiceSlowCommits",)),
+    Cause(f"strace delays each sync by {QUEUE_DELAY_SECONDS} s, 8 clients", old_queue, ("SluiceQueueOld",)),
     Cause("a tmpfs filled up", disk_filled, ("SluiceDiskNearlyFull",)),
     Cause("another program keeps a transaction open", transaction_left_open, ("SluiceLogLarge",)),
     Cause("a table of PostgreSQL locked", table_locked, ("SluicePoolExhausted",)),

@@ -15,6 +15,7 @@ use sluice_engine::rate::{
     APP_BYTES_PER_DAY, APP_CALLS_PER_SECOND, BYTES_PER_DAY_MAX, CALLS_PER_SECOND_MAX,
 };
 use sluice_flow::submission::BODY_BYTES_DEFAULT;
+use sluice_flow::time::DAY_SECONDS;
 use sluice_web::{ConsoleOptions, HostedOptions, Network, OutboundPolicy, TlsFiles};
 
 use crate::args::ServeArgs;
@@ -88,7 +89,6 @@ const DAILY_BYTES_PER_APP: NumberSetting = NumberSetting {
     default: APP_BYTES_PER_DAY,
     allowed: 0..=BYTES_PER_DAY_MAX,
 };
-const DAY_SECONDS: u64 = 24 * 60 * 60;
 /// The limiter counts in steps of ten nanoseconds per byte.
 const BYTES_PER_SECOND_MAX: u64 = 100_000_000;
 /// Read if no other file is named.
@@ -233,7 +233,8 @@ impl Settings {
             bytes_per_address: count(&BYTES_PER_ADDRESS, bytes_per_address)?,
             disk_reserve,
             create: create_policy(create),
-            scrub_interval: (scrub_days > 0).then(|| Duration::from_secs(scrub_days * DAY_SECONDS)),
+            scrub_interval: (scrub_days > 0)
+                .then(|| Duration::from_secs(scrub_days * DAY_SECONDS.unsigned_abs())),
             log: given.log.or(file.log).unwrap_or_else(|| LOG_DEFAULT.into()),
             log_format: given.log_format.or(file.log_format).unwrap_or_default(),
             admin_token: token.map(admin_token).transpose()?,

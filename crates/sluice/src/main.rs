@@ -48,7 +48,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use args::Command;
-use failure::{Exit, Outcome};
+use failure::Outcome;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -144,6 +144,3 @@ async fn dispatch(command: Command) -> Outcome {
         Command::Man(it) => command::manual::man(&it, args::definition()),
     }
 }
-
-// Keeps the list of codes next to the help that names them.
-const _: () = assert!(Exit::Interrupted.code() == 130);

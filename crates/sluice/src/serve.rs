@@ -236,7 +236,7 @@ async fn start(
         hold_outbound: settings.hold_outbound,
         tracer: tracer.cloned(),
     };
-    let clock = StoreClock::of(&store).await.map_err(unreadable)?;
+    let clock = StoreClock::for_store(&store).await.map_err(unreadable)?;
     must_agree(&*clock)?;
     Engine::start(store, clock, options).await.map_err(unreadable)
 }

@@ -35,7 +35,7 @@ pub(crate) fn stop_this_process() {
 /// Whether this process was started to outlive its terminal, as by `nohup`.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
-    // Without unsafe code, only Linux tells.
+    // Without unsafe code, only Linux reports it.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

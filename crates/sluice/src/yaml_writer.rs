@@ -39,6 +39,9 @@ const LAST: &[&str] = &[
 /// Words that YAML 1.1 does not read as texts.
 const RESERVED: &[&str] = &["y", "n", "yes", "no", "true", "false", "on", "off", "null"];
 
+/// A longer name is written with a question mark: YAML limits others to 1,024 characters.
+const NAME_CHARS_MAX: usize = 1_000;
+
 /// The value as a YAML document.
 pub(crate) fn to_yaml(value: &Value) -> String {
     let mut out = String::new();
@@ -61,7 +64,15 @@ fn write_fields(fields: &Map<String, Value>, indent: usize, out: &mut String) {
         if at > 0 {
             push_indent(indent, out);
         }
-        out.push_str(&scalar_text(name));
+        let name_text = scalar_text(name);
+        if name_text.chars().count() > NAME_CHARS_MAX {
+            out.push_str("? ");
+            out.push_str(&name_text);
+            out.push('\n');
+            push_indent(indent, out);
+        } else {
+            out.push_str(&name_text);
+        }
         out.push(':');
         write_member(&fields[name], indent, out);
     }

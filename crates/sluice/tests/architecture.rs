@@ -100,6 +100,11 @@ fn use_cases_do_not_import_the_engine() {
 }
 
 #[test]
+fn use_cases_are_compiled_once() {
+    check(rules::use_case_compiled_everywhere);
+}
+
+#[test]
 fn every_file_starts_with_a_header() {
     check(rules::missing_header);
 }
@@ -170,6 +175,19 @@ fn the_use_case_rule_can_fail() {
     sample(rule, "crates/engine/src/engine.rs", naming, 0);
     sample(rule, "crates/web/src/app.rs", naming, 0);
     sample(rule, "crates/engine/src/publish.rs", "//! x\nuse crate::core::Core;\n", 0);
+}
+
+#[test]
+fn the_rule_of_boxed_use_cases_can_fail() {
+    let rule = rules::use_case_compiled_everywhere;
+    let plain = "//! x\nimpl AppHandle {\n    pub async fn close(&self) {}\n}\n";
+    sample(rule, "crates/engine/src/publish.rs", plain, 1);
+    sample(rule, "crates/engine/src/engine.rs", plain, 0);
+    sample(rule, "crates/console/src/apps.rs", plain, 0);
+    for attributes in ["#[boxed]", "#[boxed]\n    // Why.\n    #[must_use]"] {
+        let boxed = plain.replace("    pub", &format!("    {attributes}\n    pub"));
+        sample(rule, "crates/engine/src/publish.rs", &boxed, 0);
+    }
 }
 
 #[test]

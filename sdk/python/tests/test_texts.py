@@ -164,8 +164,17 @@ def test_the_best_language_of_a_reader() -> None:
         (["fr", "DE"], "de"),
         (["fr"], "en"),
         ([], "en"),
+        (["DE-yue-HK"], "de"),
     ]:
         assert best_locale(snapshot, wanted) == locale, wanted
+    rare = Snapshot({**SURVEY, "locales": ["en", "i-hak", "x-ours"]})
+    for tag, locale in [
+        ("I-HAK", "i-hak"),
+        ("x-ours-too", "x-ours"),
+        ("i-klingon", "en"),
+        ("x-theirs", "en"),
+    ]:
+        assert best_locale(rare, [tag]) == locale, tag
 
 
 def test_a_random_order_keeps_fixed_options_in_their_places() -> None:

@@ -219,8 +219,8 @@ class Shape {
     const path = ["idempotencyKey"];
     if (value == null) return;
     if (typeof value !== "string") this.wrongType(path, value, "a string");
-    else if (!/^[ -~]{1,255}$/.test(value)) {
-      this.add("invalid_value", path, `must be 1 to ${KEY_CHARS_MAX} printable ASCII characters.`);
+    else if (!/^(?:[ !#-~][ -~]{0,254}|"(?:[ !#-[\]-~]|\\["\\]){1,255}")$/.test(value)) {
+      this.add("invalid_value", path, `must be 1 to ${KEY_CHARS_MAX} printable ASCII characters, quoted or bare.`);
     }
   }
 }

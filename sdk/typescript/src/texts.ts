@@ -168,13 +168,14 @@ export function inline(text: string): Inline[] {
  * the default.
  */
 export function bestLocale({ locales, defaultLocale }: Snapshot, wanted: readonly string[]): string {
-  const find = (tag: string, part = (locale: string) => locale) =>
-    locales.find((locale) => part(locale).toLowerCase() === tag.toLowerCase());
+  const find = (start: string, length?: number) =>
+    locales.find((locale) => locale.slice(0, length).toLowerCase() === start.toLowerCase());
   for (const tag of wanted) {
     let prefix = tag;
     let found = find(prefix);
     while (!found && prefix.includes("-")) found = find((prefix = prefix.slice(0, prefix.lastIndexOf("-"))));
-    found ??= find(prefix, (locale) => locale.split("-")[0]!);
+    // Tags that begin with one letter, such as i-klingon, have only that letter in common.
+    if (prefix[1]) found ??= find(prefix + "-", prefix.length + 1);
     if (found) return found;
   }
   return defaultLocale;

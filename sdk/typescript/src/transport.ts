@@ -15,7 +15,7 @@ export interface TransportOptions {
   getToken?: ((isRetry: boolean) => string | null | undefined | Promise<string | null | undefined>) | undefined;
   /** The attempts of one call; 5 by default. A new token after a 401 does not count. */
   attempts?: number | undefined;
-  /** How long one attempt may take; 30 seconds by default. */
+  /** How long one attempt may take, with its `getToken`; 30 seconds by default. */
   timeoutMs?: number | undefined;
   /** In place of the global `fetch`. */
   fetch?: typeof fetch | undefined;
@@ -39,12 +39,14 @@ export async function call(
   for (let attempt = 1; ; attempt++) {
     const aborter = new AbortController();
     const abort = () => aborter.abort();
-    const timer = setTimeout(abort, timeoutMs);
-    signal?.addEventListener("abort", abort);
+    const ended = pause(timeoutMs, aborter.signal).then(abort);
+    signal?.addEventListener("abort", abort, { signal: aborter.signal });
     let token: string | undefined;
     try {
       if (signal?.aborted) abort();
-      token = (await getToken?.(isRetry)) ?? "";
+      token = (await Promise.race([getToken?.(isRetry), ended])) ?? "";
+      // A `fetch` that ignores signals must not send without the token.
+      if (aborter.signal.aborted) throw "getToken timeout";
       const reply = await send(url, {
         headers: {
           ...(body && { "content-type": "application/json" }),
@@ -70,8 +72,8 @@ export async function call(
       const backoff = Math.min(FIRST_DELAY_MS * 2 ** attempt, DELAY_MS_MAX) * Math.random();
       await wait(retryAfterMs + backoff, signal);
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
+      // Ends the timer and the listener.
+      abort();
     }
   }
 }
@@ -87,12 +89,12 @@ async function read(url: string, reply: Response, pick: (reply: any) => any): Pr
   // A problem, or an error of tRPC.
   const { code, detail, error } = (!ok && json) || {};
   const after = headers.get("retry-after");
-  const seconds = Number(after) || (Date.parse(after ?? "") - Date.now()) / 1000;
+  const delay = +after! * 1000 || Date.parse(after ?? "") - Date.now();
   const { data, message = detail } = error ?? {};
-  throw new SluiceError(message ?? `${url} replied ${status}, not as Sluice does; check baseUrl.`, {
+  throw new SluiceError(message ?? `${url} replied ${status}; check baseUrl.`, {
     status,
     code: data?.reason ?? data?.code ?? code ?? (ok ? "reply" : "http"),
-    retryAfterMs: seconds > 0 ? seconds * 1000 : undefined,
+    retryAfterMs: delay > 0 ? delay : undefined,
     requestId: headers.get("x-request-id"),
   });
 }

@@ -151,6 +151,10 @@ test("texts are shown in the best language, and otherwise in the default one", (
   for (const [wanted, locale] of [[["de-AT"], "de"], [["fr", "PT"], "pt-BR"], [["pt-PT"], "pt-BR"], [["fr"], "en"], [[], "en"], [["EN-us"], "en"]]) {
     assert.equal(bestLocale(snapshot, wanted), locale, wanted.join());
   }
+  const rare = { ...snapshot, locales: ["en", "i-hak", "x-ours"] };
+  for (const [tag, locale] of [["I-HAK", "i-hak"], ["x-ours-too", "x-ours"], ["i-klingon", "en"], ["x-theirs", "en"], ["EN-yue-HK", "en"]]) {
+    assert.equal(bestLocale(rare, [tag]), locale, tag);
+  }
   const german = translate(snapshot, "de");
   assert.deepEqual([german.title, german.welcome, german.ending.title, german.endings[0].title, german.sections[0].title],
     ["Titel", { title: "Hallo", buttonText: "Go" }, "Danke", "Ende", "Teil"]);

@@ -170,3 +170,21 @@ test("an attempt without a reply ends by its timeout, and is repeated", async ()
   assert.equal((await sluice.submit(SUBMISSION)).success, true);
   assert.equal(calls.length, 2);
 });
+
+test("a token that never comes ends with its attempt, and the attempt is repeated", async () => {
+  let asked = 0;
+  const getToken = () => (asked++ ? "late" : new Promise(() => {}));
+  // A promise that never settles does not keep the process alive.
+  const alive = setInterval(() => {}, 1_000);
+  const { sluice, calls } = client([reply(200, ACCEPTED)], { timeoutMs: 5, getToken });
+  assert.equal((await sluice.submit(SUBMISSION)).success, true);
+  assert.deepEqual(calls.map(({ headers }) => headers.authorization), ["Bearer late"]);
+  const never = client([], { timeoutMs: 5, attempts: 2, getToken: () => new Promise(() => {}) });
+  await assert.rejects(never.sluice.submit(SUBMISSION), { status: 0, code: "network", message: /getToken timeout$/ });
+  assert.equal(never.waits.length, 1);
+  const aborter = new AbortController();
+  const aborted = client([], { getToken: () => new Promise(() => setTimeout(() => aborter.abort("closed"), 1)) });
+  await assert.rejects(aborted.sluice.submit(SUBMISSION, { signal: aborter.signal }), { code: "aborted", cause: "closed" });
+  assert.equal(never.calls.length + aborted.calls.length, 0);
+  clearInterval(alive);
+});

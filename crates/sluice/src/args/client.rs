@@ -65,7 +65,7 @@ pub(crate) enum FlowCommand {
     Pull(Box<PullArgs>),
     /// Set when a flow accepts responses
     Window(WindowArgs),
-    /// Withdraw a version of a flow at once
+    /// Retire a version of a flow at once
     Retire(RetireArgs),
     /// Archive a flow, or bring it back
     Archive(ArchiveArgs),

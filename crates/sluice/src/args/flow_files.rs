@@ -130,7 +130,7 @@ pub(crate) enum FileFormat {
 #[derive(Debug, Args)]
 #[command(
     long_about = "\
-Withdraw a version at once, without a grace window.
+Retire a version at once, without a grace window.
 
 No client can fetch it any more, and it accepts no responses; those it has stay. Without --version it is the
 published one, so that nothing is published until you publish again. `sluice flow versions` lists the
@@ -159,7 +159,7 @@ pub(crate) struct RetireArgs {
 List the versions of a flow, newest first: number, state, id, and when it was published.
 
 open: it accepts responses; grace: it still does, although a newer one is published; scheduled: not yet;
-closed: no longer; retired: it was withdrawn, or its flow is archived.",
+closed: no longer; retired: it was retired, or its flow is archived.",
     after_long_help = "Examples:\n  sluice flow versions lunch\n  sluice flow versions lunch --json"
 )]
 pub(crate) struct VersionsArgs {

@@ -16,7 +16,7 @@ pub(crate) enum InviteCommand {
     Import(InviteImportArgs),
     /// List the invitations to a flow, and count them by state
     List(InviteListArgs),
-    /// Withdraw an invitation
+    /// Revoke an invitation
     Revoke {
         #[arg(value_name = "INVITATION_ID")]
         invitation: AssignmentId,

@@ -1,6 +1,7 @@
 //! The commands for the data stored about one respondent.
 
 use clap::{Args, Subcommand, ValueEnum};
+use sluice_engine::rows::ErasedAnswers;
 use sluice_flow::id::{AppId, RespondentId};
 
 use super::{JsonArg, ServerArgs};
@@ -93,11 +94,11 @@ pub(crate) enum AnswersArg {
     Delete,
 }
 
-impl AnswersArg {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Delete => "delete",
+impl From<AnswersArg> for ErasedAnswers {
+    fn from(answers: AnswersArg) -> Self {
+        match answers {
+            AnswersArg::Keep => Self::Keep,
+            AnswersArg::Delete => Self::Delete,
         }
     }
 }

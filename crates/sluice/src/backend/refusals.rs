@@ -12,12 +12,6 @@ use crate::failure::{Exit, Failure};
 const START_ONCE: &str = "start this binary on it once (sluice serve --no-demo), which brings it up to \
      date; nothing was changed in it";
 
-const UNRELEASED: &str =
-    "the database was created by a build of Sluice from before 0.1.0, and cannot be upgraded";
-/// What to do about a database written by an unreleased build.
-const START_FRESH: &str = "use a new database (another folder with --data, or another database in the URL); export \
-     responses that you need with the build that wrote them; nothing was changed in it";
-
 pub(super) fn open_error(error: OpenError) -> Failure {
     let named = |path: &Path| path.display().to_string();
     match error {
@@ -55,13 +49,6 @@ pub(super) fn open_error(error: OpenError) -> Failure {
                 named(&path)
             ),
             START_ONCE,
-        ),
-        OpenError::UnreleasedSchema { path } => Failure::new(
-            format!(
-                "the database {} was created by a build of Sluice from before 0.1.0, and cannot be upgraded",
-                named(&path)
-            ),
-            START_FRESH,
         ),
         OpenError::OtherSchema { path, detail } => Failure::new(
             format!("the schema of {} is not one that Sluice created: {detail}", named(&path)),
@@ -172,7 +159,6 @@ pub(super) fn connect_error(error: ConnectError) -> Failure {
             ),
             "upgrade this binary; an older one cannot read it",
         ),
-        ConnectError::UnreleasedSchema => Failure::new(UNRELEASED, START_FRESH),
         ConnectError::OtherSchema { detail } => Failure::new(
             format!("the schema of the database is not one that Sluice created: {detail}"),
             "use the binary that wrote it, or restore it from a backup",

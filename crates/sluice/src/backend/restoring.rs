@@ -17,10 +17,10 @@ use crate::tuning::Tuning;
 
 pub(crate) struct Restoring {
     store: Arc<dyn Store>,
-    place: Place,
+    target: RestoreTarget,
 }
 
-enum Place {
+enum RestoreTarget {
     /// The written file, and the name that it gets.
     File {
         written: PathBuf,
@@ -41,14 +41,17 @@ impl Restoring {
                 let written = with_ending(path, RESTORING);
                 let address = StoreAddress::Sqlite(written.clone());
                 let store = open(&address, &Tuning::default(), Opening::default()).await?;
-                Ok(Self { store, place: Place::File { written, path: path.clone(), lock } })
+                Ok(Self {
+                    store,
+                    target: RestoreTarget::File { written, path: path.clone(), lock },
+                })
             }
             StoreAddress::Postgres(url) => {
                 let options = postgres::Options::default();
                 let connected = PgStore::connect_to_restore(url, options).await;
                 let store = Arc::new(connected.map_err(connect_error)?);
-                let place = Place::Database(Arc::clone(&store));
-                Ok(Self { store, place })
+                let target = RestoreTarget::Database(Arc::clone(&store));
+                Ok(Self { store, target })
             }
         }
     }
@@ -59,14 +62,14 @@ impl Restoring {
 
     /// Everything is restored: from now on the store can be used.
     pub(crate) async fn finish(self) -> Result<(), Failure> {
-        match self.place {
-            Place::File { written, path, lock } => {
+        match self.target {
+            RestoreTarget::File { written, path, lock } => {
                 self.store.close().await;
                 finish_file(&written, &path)?;
                 remove_lock(&path, lock);
                 Ok(())
             }
-            Place::Database(store) => {
+            RestoreTarget::Database(store) => {
                 let ended = store.end_restore().await;
                 store.close().await;
                 ended.map_err(|error| {
@@ -82,13 +85,13 @@ impl Restoring {
     /// Gives up. Returns what is left there, for the operator.
     pub(crate) async fn discard(self) -> &'static str {
         self.store.close().await;
-        match self.place {
-            Place::File { path, lock, .. } => {
+        match self.target {
+            RestoreTarget::File { path, lock, .. } => {
                 remove_leftovers(&path);
                 remove_lock(&path, lock);
                 "nothing was left there"
             }
-            Place::Database(_) => DROP_DATABASE,
+            RestoreTarget::Database(_) => DROP_DATABASE,
         }
     }
 }

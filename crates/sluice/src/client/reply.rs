@@ -12,7 +12,7 @@ pub(crate) fn faults_of(reply: &Value) -> Vec<Fault> {
 pub(crate) fn faults_in(list: &Value) -> Vec<Fault> {
     let fault = |item: &Value| {
         let text = |name: &str| item[name].as_str().map(str::to_owned);
-        Some(Fault { pointer: text("pointer")?, message: text("message")? })
+        Some(Fault::new(text("pointer")?, text("message")?))
     };
     list.as_array().into_iter().flatten().filter_map(fault).collect()
 }

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
                 print_warnings(path.display(), &file.warnings());
                 file.faults()
             }
-            Err(Unreadable::Syntax(message)) => vec![Fault { pointer: String::new(), message }],
+            Err(Unreadable::Syntax(message)) => vec![Fault::new("", message)],
             Err(Unreadable::Missing(reason)) => {
                 let failure = unreadable(path, &reason);
                 output::print_failure(&failure);

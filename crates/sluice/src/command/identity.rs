@@ -24,9 +24,8 @@ pub(crate) async fn run(command: IdentityCommand) -> Outcome {
         }
         IdentityCommand::List { app, json, server } => {
             let server = Server::new(server)?;
-            let keys = server.get(&format!("/apps/{app}/identity-keys"), &[]).await?;
-            for key in keys["items"].as_array().into_iter().flatten() {
-                output::line(json.shown(key, key_line));
+            for key in server.list(&format!("/apps/{app}/identity-keys")).await? {
+                output::line(json.shown(&key, key_line));
             }
         }
         IdentityCommand::Revoke { app, kid, server } => {

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluice_flow::definition::{self, Definition};
+use sluice_flow::issue::Code;
 use sluice_flow::payload::Generation;
-use sluice_import::responses::{FileKind, Goal, Mapping, Plan, Row, RowError, Rows};
+use sluice_import::responses::{FileKind, ImportTarget, Mapping, Plan, Row, RowError, Rows};
 
 use super::import::server;
 use super::target;
@@ -50,7 +51,7 @@ async fn import(args: ImportResponsesArgs) -> Outcome {
     let server = server(&args.of.server)?;
     let flow = target::flow_id(&server, &args.flow, args.of.app).await?;
     let target = Target::find(&server, &flow).await?;
-    let goal = Goal {
+    let goal = ImportTarget {
         definition: &target.definition,
         flow_id: &flow,
         flow_version_id: &target.flow_version_id,
@@ -72,7 +73,7 @@ async fn import(args: ImportResponsesArgs) -> Outcome {
         plan,
         waiting: Vec::new(),
         waiting_bytes: 0,
-        refused: Refused::new(refused, file.kind == FileKind::Csv),
+        refused: Refused { path: refused, file: None },
         progress: Progress::start(work, 0, Some(rows)),
         counts: Counts::default(),
     };
@@ -242,6 +243,8 @@ struct Counts {
     accepted: u64,
     /// Of the accepted, those that an earlier run stored.
     earlier: u64,
+    /// Of the earlier, those that it submitted otherwise: to another version, or mapped otherwise.
+    different: u64,
     refused: u64,
 }
 
@@ -261,17 +264,17 @@ struct Run<'r> {
 impl Run<'_> {
     async fn add(&mut self, row: Result<Row, RowError>) -> Result<(), Failure> {
         self.counts.rows += 1;
-        let row = match row {
+        let mut row = match row {
             Ok(row) => row,
-            Err(RowError { number, reason }) => {
+            Err(error) => {
                 self.progress.advance(1);
-                return self.refuse(number, &[reason], &Value::Null);
+                return self.refuse(error.number, &error.reason, &error.refused());
             }
         };
-        match self.plan.submission(&row, Generation::LATEST.as_str()) {
+        match self.plan.submission(&mut row, Generation::LATEST.as_str()) {
             Err(reasons) => {
                 self.progress.advance(1);
-                self.refuse(row.number, &reasons, &row.values())
+                self.refuse(row.number, &reasons.join(" "), &row.refused(&reasons))
             }
             Ok(submission) => {
                 let bytes = submission.to_string().len();
@@ -333,12 +336,18 @@ impl Run<'_> {
                     self.counts.earlier += u64::from(all_earlier);
                     self.progress.advance(1);
                 }
+                Some(false) if is_stored(&row, data) => {
+                    self.counts.accepted += 1;
+                    self.counts.earlier += 1;
+                    self.counts.different += 1;
+                    self.progress.advance(1);
+                }
                 Some(false) => {
                     let texts = data["errors"]["formErrors"].as_array().into_iter().flatten();
                     let reasons: Vec<String> =
                         texts.filter_map(Value::as_str).map(str::to_owned).collect();
                     self.progress.advance(1);
-                    self.refuse(row.number, &reasons, &row.values())?;
+                    self.refuse(row.number, &reasons.join(" "), &row.refused(&reasons))?;
                 }
                 None => {
                     let status = item["error"]["data"]["httpStatus"].as_u64().unwrap_or(500);
@@ -356,17 +365,16 @@ impl Run<'_> {
         Ok(left)
     }
 
-    fn refuse(&mut self, number: u64, reasons: &[String], values: &Value) -> Result<(), Failure> {
+    fn refuse(&mut self, number: u64, reason: &str, line: &Value) -> Result<(), Failure> {
         self.counts.refused += 1;
         if self.counts.refused <= SHOWN_MAX {
-            let reasons = reasons.join(" ");
-            output::note(format_args!("row {number}: {}", reasons.replace(char::is_control, " ")));
+            output::note(format_args!("row {number}: {}", reason.replace(char::is_control, " ")));
         }
-        self.refused.write(number, reasons, values)
+        self.refused.write(line)
     }
 
     fn finish(mut self, args: &ImportResponsesArgs) -> Outcome {
-        let Counts { rows, accepted, earlier, refused } = self.counts;
+        let Counts { rows, accepted, earlier, different, refused } = self.counts;
         self.refused.close()?;
         drop(self.progress);
         let path = self.refused.path.display().to_string();
@@ -394,6 +402,12 @@ impl Run<'_> {
                     "{rows}: {new} imported, {earlier} already there, {refused} refused"
                 ));
             }
+            if different > 0 {
+                let rows = counted(different, "row");
+                let note =
+                    "already there as stored before: for another version, --map or --admitted";
+                output::note(format_args!("{rows} {note}"));
+            }
             if refused > 0 {
                 output::line(format_args!("refused rows with their reasons: {path}"));
             }
@@ -402,24 +416,25 @@ impl Run<'_> {
     }
 }
 
+/// Whether a refusal means that an earlier run stored the row: its key is made of its content, and
+/// is in use. The submission differs, because the flow was published again since, for example.
+fn is_stored(row: &Row, refusal: &Value) -> bool {
+    let is_reused = |issue: &Value| issue["code"] == Code::IdempotencyKeyReused.as_str();
+    let issues = refusal["errors"]["issues"].as_array();
+    row.key.is_some()
+        && !row.is_fixed
+        && issues.is_some_and(|issues| !issues.is_empty() && issues.iter().all(is_reused))
+}
+
 /// The file of refused rows.
 struct Refused {
     path: PathBuf,
-    is_csv: bool,
     file: Option<BufWriter<File>>,
 }
 
 impl Refused {
-    fn new(path: PathBuf, is_csv: bool) -> Self {
-        Self { path, is_csv, file: None }
-    }
-
     /// Adds a row. The file is created with the first one.
-    fn write(&mut self, number: u64, reasons: &[String], values: &Value) -> Result<(), Failure> {
-        let mut line = json!({"row": number, "reasons": reasons, "values": values});
-        if self.is_csv {
-            line["csv"] = json!(true);
-        }
+    fn write(&mut self, line: &Value) -> Result<(), Failure> {
         let path = self.path.clone();
         let failed = |error| cannot_write(&path, &error);
         if self.file.is_none() {

@@ -131,7 +131,7 @@ fn in_file(fault: &Fault, part: &[NewInvitation]) -> Fault {
     let person = line.and_then(|line| part.get(line.checked_sub(2)?));
     let Some(line) = person.and_then(|person| person.line) else { return fault.clone() };
     let rest = steps.next().map(|rest| format!("/{rest}")).unwrap_or_default();
-    Fault { pointer: format!("/{line}{rest}"), message: fault.message.clone() }
+    Fault::new(format!("/{line}{rest}"), fault.message.clone())
 }
 
 /// Prints faults as `FILE:LINE: what`.

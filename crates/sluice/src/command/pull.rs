@@ -25,7 +25,7 @@ pub(crate) async fn run(args: PullArgs) -> Outcome {
         return Err(Failure::new("the flow has no draft", "leave out --draft"));
     };
     let mut version = server.get(&format!("/flow_versions/{version}"), &[]).await?;
-    let settings = FlowSettings::of_flow(&flow).map_err(|_| {
+    let settings = FlowSettings::from_flow(&flow).map_err(|_| {
         Failure::new("the flow cannot be read by this program", "use the release of the server")
     })?;
     let mut file = version["definition"].take();

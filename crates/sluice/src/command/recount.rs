@@ -1,7 +1,7 @@
 //! `sluice recount`: rebuilds the counts directly in the store.
 
 use sluice_engine::Store;
-use sluice_engine::recount::{self, Which};
+use sluice_engine::recount::{self, RecountScope};
 use sluice_flow::id::FlowId;
 
 use crate::args::{FlowRef, RecountArgs};
@@ -17,20 +17,20 @@ pub(crate) async fn run(args: RecountArgs) -> Outcome {
     let (address, _) = config::store_of(args.data, args.store)?;
     backend::require_existing(&address)?;
     let store = backend::open(&address, &Tuning::default(), backend::Opening::default()).await?;
-    let which = match (args.flow, args.app) {
-        (Some(FlowRef::Id(flow)), _) => Which::Flow(flow),
+    let scope = match (args.flow, args.app) {
+        (Some(FlowRef::Id(flow)), _) => RecountScope::Flow(flow),
         (Some(FlowRef::Key(key)), _) => match keyed(&*store, &key).await {
-            Ok(flow) => Which::Flow(flow),
+            Ok(flow) => RecountScope::Flow(flow),
             Err(failure) => {
                 store.close().await;
                 return Err(failure);
             }
         },
-        (None, Some(app)) => Which::App(app),
-        (None, None) => Which::All,
+        (None, Some(app)) => RecountScope::App(app),
+        (None, None) => RecountScope::All,
     };
     let progress = Progress::start("counting", 0, None);
-    let done = recount::recount(&*store, which, |responses| progress.advance(responses)).await;
+    let done = recount::recount(&*store, scope, |responses| progress.advance(responses)).await;
     drop(progress);
     store.close().await;
     let done = done.map_err(|error| {
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: RecountArgs) -> Outcome {
             "each day has either its old or its rebuilt counts; run this again once that is fixed",
         )
     })?;
-    if done.flows == 0 && which != Which::All {
+    if done.flows == 0 && scope != RecountScope::All {
         return Err(Failure::new(
             "there is no such flow, or the app has none",
             "check the id, and --data or --store; nothing was changed",

@@ -1,6 +1,7 @@
 //! `sluice respondent list`, `responses`, `show`, `export` and `erase`.
 
 use serde_json::Value;
+use sluice_engine::rows::ErasedAnswers;
 
 use crate::args::{RespondentArgs, RespondentCommand};
 use crate::client::{CallError, Server, field};
@@ -43,7 +44,7 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
         }
         RespondentCommand::Erase { who, answers, server } => {
             let server = Server::new(server)?;
-            output::line(erasure_line(&erase(&server, who, answers.as_str()).await?));
+            output::line(erasure_line(&erase(&server, who, answers.into()).await?));
         }
     }
     Ok(Exit::Done)
@@ -51,8 +52,12 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
 
 /// Erases a respondent completely. If there is a lot to erase, the server answers before it is
 /// done, and the call is repeated.
-async fn erase(server: &Server, who: RespondentArgs, answers: &str) -> Result<Value, Failure> {
-    let answers = ("answers", answers.to_owned());
+async fn erase(
+    server: &Server,
+    who: RespondentArgs,
+    answers: ErasedAnswers,
+) -> Result<Value, Failure> {
+    let answers = ("answers", answers.as_str().to_owned());
     let erased = match who.respondent {
         Some(id) => {
             server.delete(&format!("/respondents/{id}"), std::slice::from_ref(&answers)).await

@@ -1,6 +1,6 @@
 //! `sluice verify`: checks that a store is sound, and names every damaged place.
 
-use sluice_engine::integrity::{self, Checked, DamagedPlace};
+use sluice_engine::integrity::{self, DamagedPlace, IntegrityReport};
 use sluice_engine::{DamageMark, Store, StoreError};
 
 use crate::args::VerifyArgs;
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: VerifyArgs) -> Outcome {
 /// Removes the mark of damage from a sound store. Returns false if it stays.
 async fn forget(
     address: &StoreAddress,
-    checked: &Checked,
+    checked: &IntegrityReport,
     mark: &DamageMark,
 ) -> Result<bool, Failure> {
     let what = mark.what();
@@ -78,7 +78,7 @@ pub(crate) enum Skipped {
 }
 
 /// Checks a store and prints every damaged place. Fails if there is any.
-pub(crate) async fn check(store: &dyn Store, skipped: Skipped) -> Result<Checked, Failure> {
+pub(crate) async fn check(store: &dyn Store, skipped: Skipped) -> Result<IntegrityReport, Failure> {
     let progress = Progress::start("verifying", 0, None);
     let found =
         |DamagedPlace { place, what }| output::line(format_args!("damaged: {place}: {what}"));

@@ -14,6 +14,7 @@ mod error;
 mod filter;
 mod flows;
 mod guide;
+mod lines;
 mod page;
 mod reply;
 mod responses;
@@ -37,6 +38,7 @@ use crate::client::Server;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
 use api::Api;
+use lines::Lines;
 use tools::Offered;
 
 /// What every client shows its assistant first.
@@ -64,7 +66,7 @@ pub(crate) async fn run(args: McpArgs) -> Outcome {
         );
     }
     let assistant = Assistant { api: Api::new(server), offered };
-    let service = assistant.serve(stdio_pipes()).await.map_err(|error| {
+    let service = assistant.serve(Lines::new(stdio_pipes())).await.map_err(|error| {
         Failure::new(
             format!("the client did not begin the protocol: {error}"),
             "this command is started by an assistant; see docs/assistants.md",

@@ -41,6 +41,28 @@ pub(crate) fn use_case_imports_engine(source: &Source) -> Vec<String> {
     unless(matches!(path, "engine.rs" | "lib.rs"), || source.lines_naming(&["crate::engine"]))
 }
 
+/// An async method is compiled again in every crate that awaits it, unless it returns a boxed
+/// future. These files may have others: the path of a submission, also of a test, and what every
+/// request or start awaits.
+pub(crate) fn use_case_compiled_everywhere(source: &Source) -> Vec<String> {
+    let may = ["engine.rs", "engine/health.rs", "request_scope.rs", "clock.rs", "test_mode.rs"];
+    let Some(path) = source.path.strip_prefix("crates/engine/src/") else { return Vec::new() };
+    unless(may.contains(&path), || {
+        let code = source.code();
+        let is_boxed = |index: usize| {
+            let attributes = code[..index].iter().rev().map(|(_, line)| line.trim());
+            attributes.take_while(|line| line.starts_with("#[")).any(|line| line == "#[boxed]")
+        };
+        let methods = code.iter().enumerate();
+        let methods = methods.filter(|(_, (_, line))| line.starts_with("    pub async fn "));
+        let offences = methods.filter(|(index, _)| !is_boxed(*index));
+        let named = |(_, (number, line)): (usize, &(usize, &str))| {
+            format!("{}:{number}: {}", source.path, line.trim())
+        };
+        offences.map(named).collect()
+    })
+}
+
 pub(crate) fn missing_header(source: &Source) -> Vec<String> {
     unless(source.text.starts_with("//!"), || vec![source.path.clone()])
 }

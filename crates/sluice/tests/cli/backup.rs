@@ -218,7 +218,7 @@ async fn a_backup_that_was_cut_off_or_changed_is_refused_and_nothing_is_written(
     let edited = plain.replacen("Because it was quick", "Because it was quiet", 1);
     let missing = [&lines[..100], &lines[101..]].concat().join("\n") + "\n";
     let half = lines[..lines.len() / 2].join("\n") + "\n";
-    let newer = plain.replacen("\"sluice_backup\":2", "\"sluice_backup\":3", 1);
+    let newer = plain.replacen("\"sluice_backup\":1", "\"sluice_backup\":2", 1);
     let swapped =
         [&lines[..50], &lines[51..52], &lines[50..51], &lines[52..]].concat().join("\n") + "\n";
     let mut flipped = whole.clone();

@@ -65,7 +65,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    fn of(secret: &Secret) -> Self {
+    fn new(secret: &Secret) -> Self {
         let person = json!({"sub": USER, "email": EMAIL, "name": TRAIT});
         let good = secret.token_with(&person);
         let mut past = person.clone();
@@ -96,7 +96,7 @@ async fn check(folder: &Path, store: Option<&str>, searched: &[&Path]) {
     let admin = server.token().unwrap();
     let app = demo_app(&server, &admin).await;
     let secret = Secret::make(&server, &admin, &app).await;
-    let tokens = Tokens::of(&secret);
+    let tokens = Tokens::new(&secret);
     let caller = Caller { server: &server, http, admin, app };
     caller.submit_all(&tokens).await;
 

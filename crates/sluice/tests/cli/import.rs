@@ -202,6 +202,7 @@ questions:
 - {id: terms, type: consent, prompt: I agree}
 - {id: day, type: date, prompt: Which day?}
 - {id: rank, type: ranking, prompt: Order, options: [{id: a, label: A}, {id: b, label: B}]}
+- {id: score, type: shortText, prompt: Score}
 ";
 
 const ROWS: &str = "\
@@ -328,7 +329,8 @@ async fn our_own_exports_come_back_whole() {
         let version = row["published"]["flowVersionId"].as_str().unwrap().to_owned();
         for (number, answers) in [
             json!({"nps": "0", "why": "=1+1; a \\ b\n'-x", "use": ["other:x;y", "web"], "grid": ["food:bad", "room:good"]}),
-            json!({"nps": "10", "plan": "pro", "again": "no", "terms": "accepted", "day": "2026-01-31", "rank": ["b", "a"]}),
+            json!({"nps": "10", "plan": "pro", "again": "no", "terms": "accepted", "day": "2026-01-31", "rank": ["b", "a"],
+                   "use": ["other:The API, see [api]", "web"], "score": "7 of 9"}),
         ]
         .into_iter()
         .enumerate()
@@ -450,4 +452,43 @@ async fn a_dry_run_claims_nothing_about_rows_that_are_there() {
     let again = importer.done(&arguments);
     assert!(again.ends_with("2 rows: 0 imported, 2 already there, 0 refused\n"), "{again}");
     assert_eq!(importer.exported(&flow).len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fixed_row_is_stored_also_if_it_equals_a_stored_one() {
+    let importer = Importer::new();
+    let flow = importer.publish(FLOW);
+    importer.write("rows.csv", "nps,why\n10,good\n11,good\n");
+    let refused = importer.run(&["import", "responses", "rows.csv", "--flow", &flow]);
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    let file = importer.path("rows.csv.refused.jsonl");
+    let fixed = std::fs::read_to_string(&file).unwrap().replace("\"11\"", "\"10\"");
+    importer.write("fixed.jsonl", &fixed);
+    for stored in ["1 imported, 0 already there", "0 imported, 1 already there"] {
+        let printed = importer.done(&["import", "responses", "fixed.jsonl", "--flow", &flow]);
+        assert!(printed.contains(stored), "{printed}");
+        assert_eq!(importer.exported(&flow).len(), 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_are_there_are_not_refused_after_a_publish() {
+    let importer = Importer::new();
+    let flow = importer.publish(FLOW);
+    importer.write("rows.csv", "nps\n5\n6\n");
+    let arguments = ["import", "responses", "rows.csv", "--flow", &flow];
+    importer.done(&arguments);
+    importer.write("flow.yaml", &FLOW.replace("Why?", "Why not?"));
+    importer.done(&["flow", "push", "flow.yaml", "--flow", &flow, "--publish"]);
+    let again = importer.run(&arguments);
+    let printed = text(&again.stdout);
+    assert!(printed.ends_with("2 rows: 0 imported, 2 already there, 0 refused\n"), "{again:?}");
+    assert!(text(&again.stderr).contains("2 rows already there as stored before"), "{again:?}");
+    assert_eq!(importer.exported(&flow).len(), 2);
+    // An id in the source says nothing about the content.
+    importer.write("ids.csv", "responseId,nps\na,5\n");
+    let arguments = ["import", "responses", "ids.csv", "--flow", &flow];
+    importer.done(&arguments);
+    importer.write("ids.csv", "responseId,nps\na,6\n");
+    assert_eq!(importer.run(&arguments).status.code(), Some(3));
 }

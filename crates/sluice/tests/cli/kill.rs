@@ -27,7 +27,7 @@ const LOAD_MS: std::ops::Range<u64> = 150..500;
 const READY_MAX: Duration = Duration::from_secs(30);
 
 /// What clients know of their submissions: the id by key, if it was acknowledged.
-type Known = HashMap<String, Option<String>>;
+type SubmittedIds = HashMap<String, Option<String>>;
 
 struct Demo {
     token: String,
@@ -47,7 +47,7 @@ async fn acknowledged_responses_survive_kill_9_exactly_once() {
         flow: server.id("fl_"),
         version: server.id("fv_"),
     };
-    let mut all = Known::new();
+    let mut all = SubmittedIds::new();
     let mut unsettled = 0;
     for round in 0..ROUNDS {
         let seen = all.values().flatten().max().cloned();
@@ -72,14 +72,19 @@ async fn acknowledged_responses_survive_kill_9_exactly_once() {
 }
 
 /// Clients submit until the server is gone.
-async fn load_until_killed(server: &mut Server, demo: &Demo, round: usize, millis: u64) -> Known {
+async fn load_until_killed(
+    server: &mut Server,
+    demo: &Demo,
+    round: usize,
+    millis: u64,
+) -> SubmittedIds {
     let url = server.submit_url(&demo.api_key);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| {
             let (url, version) = (url.clone(), demo.version.clone());
             tokio::spawn(async move {
                 let http = http();
-                let mut known = Known::new();
+                let mut known = SubmittedIds::new();
                 for count in 0.. {
                     let key = format!("{round}-{client}-{count}");
                     let id = submit(&http, &url, &key, &submission(&version, &key)).await;
@@ -95,7 +100,7 @@ async fn load_until_killed(server: &mut Server, demo: &Demo, round: usize, milli
         .collect();
     tokio::time::sleep(Duration::from_millis(millis)).await;
     server.kill();
-    let mut known = Known::new();
+    let mut known = SubmittedIds::new();
     for client in clients {
         known.extend(client.await.unwrap());
     }
@@ -124,12 +129,12 @@ async fn restart(folder: &Path) -> Server {
 async fn settle(
     server: &Server,
     demo: &Demo,
-    known: Known,
+    known: SubmittedIds,
     stored: &BTreeMap<String, Value>,
-) -> Known {
+) -> SubmittedIds {
     let url = server.submit_url(&demo.api_key);
     let http = http();
-    let mut settled = Known::new();
+    let mut settled = SubmittedIds::new();
     for (key, id) in known {
         if let Some(id) = &id {
             let answers = stored.get(id).unwrap_or_else(|| panic!("{id} ({key}) is gone"));

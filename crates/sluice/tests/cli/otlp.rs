@@ -264,6 +264,22 @@ async fn with_a_ratio_of_0_or_without_the_wish_of_the_client_nothing_is_exported
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_cannot_have_more_requests_traced_than_the_ratio_allows() {
+    let (folder, receiver) = (tempfile::tempdir().unwrap(), Receiver::start().await);
+    let server = serve(folder.path(), &receiver.url(), &["--otlp-sample", "0.01"]);
+    let url = format!("{}/healthz", server.base);
+    // The lowest trace id, which a decision by the id would record with any ratio.
+    let header = format!("00-{:032x}-{CLIENT_SPAN:016x}-01", 1);
+    for _ in 0..200 {
+        let reply = http().get(&url).header("traceparent", &header).send().await.unwrap();
+        assert_eq!(reply.status(), 200);
+    }
+    assert_eq!(server.stop(), Some(0));
+    let traced = receiver.spans().iter().filter(|it| it.name == "GET /healthz").count();
+    assert!(traced < 20, "{traced} of 200 were recorded");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_is_down_or_hangs_disturbs_nothing() {
     let receiver = Receiver::start().await;
     // Nothing listens at this port any more.

@@ -89,7 +89,8 @@ class BaseRun:
         self.idempotency_key = options.get("idempotency_key") or _calls.new_key()
         if not shape.is_idempotency_key(self.idempotency_key):
             most = shape.IDEMPOTENCY_KEY_CHARS_MAX
-            raise InvalidValue(f"idempotency_key must be 1 to {most} printable ASCII characters")
+            form = f"1 to {most} printable ASCII characters, quoted or bare"
+            raise InvalidValue(f"idempotency_key must be {form}")
         locale = options.get("locale", ())
         self._languages = [locale] if isinstance(locale, str) else list(locale)
         self._words = options.get("words", Words())

@@ -6,9 +6,10 @@ the server. Deliberately absent: rules for `context`, which is repaired and neve
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._formats import is_email, is_left_to_the_server
 from ._text import is_ascii_alphanumeric, is_control, well_formed
@@ -33,6 +34,8 @@ OTHER_VALUE_CHARS_MAX = 500
 ASSIGNMENT_ID_CHARS_MAX = 255
 IDEMPOTENCY_KEY_CHARS_MAX = 255
 _QUOTED_CHARS_MAX = 64
+# Bare, or in quotes, where quotes and backslashes are escaped.
+_IDEMPOTENCY_KEY = re.compile(r'[ !#-~][ -~]{0,254}|"(?:[ !#-\[\]-~]|\\["\\]){1,255}"')
 
 _TEXTS = "a string or an array of strings"
 _MAP = f'an object whose values are each {_TEXTS}, such as {{"name": "value"}}'
@@ -359,13 +362,13 @@ def _idempotency_key(value: Any, report: _Report) -> None:
     if not isinstance(value, str):
         report.wrong_type(at, value, "a string")
     elif not is_idempotency_key(value):
-        what = f"must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} printable ASCII characters."
+        most = IDEMPOTENCY_KEY_CHARS_MAX
+        what = f"must be 1 to {most} printable ASCII characters, quoted or bare."
         report.add("invalid_value", at, what)
 
 
 def is_idempotency_key(text: str) -> bool:
-    is_printable: Callable[[str], bool] = lambda letter: " " <= letter < "\x7f"
-    return 1 <= len(text) <= IDEMPOTENCY_KEY_CHARS_MAX and all(map(is_printable, text))
+    return _IDEMPOTENCY_KEY.fullmatch(text) is not None
 
 
 def as_sent(value: Any) -> Any:

@@ -42,7 +42,8 @@ def best_locale(snapshot: Snapshot, wanted: Sequence[str]) -> str:
                 if locale.lower() == prefix:
                     return locale
         for locale in snapshot.locales:
-            if locale.lower().split("-")[0] == parts[0]:
+            # Tags that begin with one letter, such as i-klingon, have only that letter in common.
+            if len(parts[0]) > 1 and locale.lower().split("-")[0] == parts[0]:
                 return locale
     return snapshot.default_locale
 

@@ -31,7 +31,7 @@ async fn create(server: &Server, app: &str, source: &Source) -> Outcome {
     let made = server.post(&format!("/apps/{app}/flows"), Some(&body)).await?;
     let flow = field(&made, "flowId");
     output::line(format_args!("  created {flow}"));
-    let before = FlowSettings::of_flow(&made).map_err(|_| newer_server())?;
+    let before = FlowSettings::from_flow(&made).map_err(|_| newer_server())?;
     let patch = flow_settings::patch(&before, &source.settings);
     save_settings(server, flow, source, &before, patch).await?;
     publish(server, source, flow, field(&made, "draftTag")).await
@@ -97,7 +97,7 @@ async fn unchanged_tag(
     before: &FlowSettings,
 ) -> Result<String, Failure> {
     let (flow, tag) = server.get_tagged(&format!("/flows/{flow}")).await?;
-    let mut now = FlowSettings::of_flow(&flow).map_err(|_| newer_server())?;
+    let mut now = FlowSettings::from_flow(&flow).map_err(|_| newer_server())?;
     if before.name.is_none() {
         now.name = None;
     }

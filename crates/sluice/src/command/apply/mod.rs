@@ -84,14 +84,12 @@ fn sources(files: &[PathBuf]) -> Result<Option<Vec<Source>>, Failure> {
         let read = match flow_file::read(path) {
             Ok(file) => Source::new(shown.clone(), &file),
             Err(Unreadable::Missing(reason)) => return Err(check::unreadable(path, &reason)),
-            Err(Unreadable::Syntax(message)) => {
-                Err(vec![Fault { pointer: String::new(), message }])
-            }
+            Err(Unreadable::Syntax(message)) => Err(vec![Fault::new("", message)]),
         };
         let read = read.and_then(|source| match files_by_key.get(&source.key) {
             Some(other) => {
                 let message = format!("{other} has the same key, {}", source.key);
-                Err(vec![Fault { pointer: "/flow/key".to_owned(), message }])
+                Err(vec![Fault::new("/flow/key", message)])
             }
             None => Ok(source),
         });

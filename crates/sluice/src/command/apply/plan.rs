@@ -29,8 +29,7 @@ impl Source {
         let settings = file.settings(checked.as_ref().ok());
         if let Ok(FlowSettings { key: None, .. }) = settings {
             let message = "is required: a name for this flow that stays, such as product-feedback";
-            let pointer = "/flow/key".to_owned();
-            faults.insert(0, Fault { pointer, message: message.to_owned() });
+            faults.insert(0, Fault::new("/flow/key", message));
         }
         match (checked, settings) {
             (Ok(checked), Ok(settings)) if faults.is_empty() => {
@@ -100,7 +99,7 @@ impl Plan {
             return Ok(Self::create(source));
         };
         check_same_flow(&flow, &source)?;
-        let before = FlowSettings::of_flow(&flow).map_err(|_| newer_server())?;
+        let before = FlowSettings::from_flow(&flow).map_err(|_| newer_server())?;
         let published = read_published(server, &flow).await?;
         let draft = read_draft(server, &flow).await?;
         let patch = flow_settings::patch(&before, &source.settings);
