@@ -2,6 +2,10 @@
 
 import contextlib
 import dataclasses
+import os
+import statistics
+import tempfile
+import time
 
 import load
 from contestants import READS, SLUICES
@@ -10,6 +14,9 @@ from contestants import READS, SLUICES
 WARM_UP_SECONDS = 3
 # Ratios computed if both contestants are in a scenario.
 PAIRS = [(sluice, other) for sluice in SLUICES for other in ("limit", "reference")]
+# What a single submission writes to the log of SQLite before it syncs.
+SYNCED_BYTES = 16 * 1024
+SYNCS = 500
 
 
 @dataclasses.dataclass
@@ -33,15 +40,18 @@ def measure(bench, its_lanes, connections, pairs=PAIRS):
         requests = {lane.label: [started[lane.contestant].request(kind) for kind in lane.kinds] for lane in chosen}
         seeded = {name: started[name].count_stored() - count for name, count in before.items()}
         loads = {lane.label: [] for lane in chosen}
+        sync_seconds = []
         for seconds in [bench.warm_up(WARM_UP_SECONDS)] + [bench.seconds] * bench.rounds:
             for lane in chosen:
                 one = started[lane.contestant]
                 loads[lane.label].append(load.closed(one, requests[lane.label], seconds, connections))
+            if connections == 1:
+                sync_seconds.append(measure_sync(bench.folder))
         stored = {name: one.count_stored() - before[name] for name, one in started.items() if one.count_stored}
     return {
         "connections": connections,
         "lanes": [of_lane(lane, loads[lane.label]) for lane in chosen],
-        "figures": [figure for pair in pairs if (figure := ratio(loads, *pair))],
+        "figures": [figure for pair in pairs if (figure := ratio(loads, *pair))] + of_synced_limit(loads, sync_seconds),
         "complaints": complaints(chosen, loads, stored, seeded),
     }
 
@@ -78,6 +88,32 @@ def ratio(loads, one, other):
     rounds = list(zip(loads[one], loads[other]))[1:]
     values = [load.rate(mine) / load.rate(its) for mine, its in rounds if load.is_valid(mine) and load.is_valid(its)]
     return {"name": f"{one} / {other}", "unit": "×", "values": values}
+
+
+def measure_sync(folder):
+    """The median time to overwrite a part of a file, as the log of SQLite is, and to sync it."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        written, times = bytes(SYNCED_BYTES), []
+        for _ in range(SYNCS):
+            started = time.perf_counter()
+            os.pwrite(file.fileno(), written, 0)
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def of_synced_limit(loads, sync_seconds):
+    """One connection waits for its sync: the limit of a durable reply is the limit plus a sync of this disk."""
+    if not sync_seconds or "limit" not in loads:
+        return []
+    rounds = list(zip(loads["limit"], sync_seconds))[1:]
+    synced = [1 / (1 / load.rate(limit) + sync) for limit, sync in rounds]
+    ratios = [
+        {"name": f"{name} / limit with a sync", "unit": "×", "values": [load.rate(one) / its for one, its in zip(loads[name][1:], synced)]}
+        for name in SLUICES
+        if name in loads
+    ]
+    return ratios + [{"name": "sync", "unit": "ms", "values": [seconds * 1000 for _, seconds in rounds]}]
 
 
 def complaints(chosen, loads, stored, seeded):
