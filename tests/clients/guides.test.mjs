@@ -174,7 +174,9 @@ after(async () => {
 });
 
 const filled = (code) => Object.entries(ids).reduce((text, [name, id]) => text.replaceAll(name, id), code)
-  .replaceAll(/https:\/\/feedback\.example\.com|http:\/\/127\.0\.0\.1:8080/g, server.url);
+  .replaceAll(/https:\/\/feedback\.example\.com|http:\/\/127\.0\.0\.1:8080/g, server.url)
+  // The end of an invitation or a report must be in the future; other times may have passed.
+  .replaceAll(/(?<=--expires |"expiresAt": ")\d{4}/g, String(new Date().getUTCFullYear() + 2));
 
 /** Commands that make what later commands of their block name, and the ids that they print. */
 const MAKES = /^sluice (user add|invite add|flow push|token list|key create)/;

@@ -145,7 +145,10 @@ test("a survey is drafted, checked, compared, published, answered and read", asy
   assert.deepEqual(summary.untrusted.map(({ tag }) => tag), ["site"]);
   assert.ok(!summary.trustedText.includes("shop"), "tags are untrusted");
   const few = (await assistant.call("get_summary", { flow: "lunch", questions: ["nps"], overTime: true, filter: { version: first.flowVersionId } })).data;
-  assert.deepEqual([few.responses, few.questions.length, few.questions[0].overTime.length, few.days.length], [10, 1, 1, 1]);
+  assert.deepEqual([few.responses, few.questions.length], [10, 1]);
+  // Two if midnight passed between the submissions.
+  assert.ok([1, 2].includes(few.days.length), JSON.stringify(few.days));
+  assert.equal(few.questions[0].overTime.length, few.days.length);
   const unhappy = { answers: [{ question: "nps", compare: "lt", value: 7 }], tags: { site: "blog" } };
   assert.equal((await assistant.call("get_summary", { flow: "lunch", filter: unhappy })).data.responses, 20);
 

@@ -2,6 +2,7 @@
 // its reader to replace, and ports. Used by the tests of proxies and by a browser test.
 
 import { execFile, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import https from "node:https";
@@ -15,6 +16,7 @@ const run = promisify(execFile);
 const FILES = resolve(import.meta.dirname, "../../packaging/proxies");
 export const HOST = "feedback.example.com";
 const START_MS_MAX = 60_000;
+const PORT_TRIES_MAX = 1_000;
 
 /** A certificate for the host, as three PEM files. */
 export async function createCertificate(folder, { days = "2", name = HOST } = {}) {
@@ -27,13 +29,22 @@ export async function createCertificate(folder, { days = "2", name = HOST } = {}
   return { chain, key, combined, ca: certificate };
 }
 
+const givenPorts = new Set();
+
+/** A free port, never the same twice. It is below those that the system gives to others. */
 export async function freePort() {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  await once(server, "close");
-  return port;
+  for (let tries = 0; tries < PORT_TRIES_MAX; tries += 1) {
+    const port = randomInt(10_000, 15_000);
+    if (givenPorts.has(port)) continue;
+    const server = net.createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(() => true, () => false);
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    givenPorts.add(port);
+    return port;
+  }
+  throw new Error("no port is free");
 }
 
 /** Replaces each text, which must be there. */

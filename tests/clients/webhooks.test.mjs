@@ -204,7 +204,7 @@ test("a receiver that hangs delays no other", async () => {
     const begun = Date.now();
     await submit(quick.base, quick.flow, { why: "quick" });
     await until("the other delivery", () => to.got.some((it) => it.path === "/quick"));
-    assert.ok(Date.now() - begun < 10_000, `${Date.now() - begun} ms`);
+    assert.ok(Date.now() - begun < 14_000, `${Date.now() - begun} ms`);
   } finally {
     to.stop();
   }

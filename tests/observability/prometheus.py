@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import random
 import re
 import shutil
 import socket
@@ -20,6 +21,7 @@ RULE_TESTS = OBSERVABILITY / "prometheus" / "alerts.test.yml"
 DASHBOARD = OBSERVABILITY / "grafana" / "sluice.json"
 JOB = "sluice"
 START_SECONDS_MAX = 60
+PORT_TRIES_MAX = 1_000
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 # A rate needs at least two samples, which are a second apart here.
 RANGE_SECONDS_MIN, FOR_SECONDS_MIN = 5, 1
@@ -44,10 +46,23 @@ def scaled(text, factor):
     return re.sub(r"(\[)(\d+)([smh])(\])", shorter(RANGE_SECONDS_MIN), text)
 
 
+GIVEN_PORTS = set()
+
+
 def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    """A free port, never the same twice. It is below those that the system gives to others."""
+    for port in random.sample(range(10_000, 15_000), PORT_TRIES_MAX):
+        if port in GIVEN_PORTS:
+            continue
+        with socket.socket() as tested:
+            tested.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tested.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        GIVEN_PORTS.add(port)
+        return port
+    raise OSError("no port is free")
 
 
 class Prometheus:

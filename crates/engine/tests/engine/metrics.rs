@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::{Mood, World, accepted, submission};
 use sluice_store::StatusStore as _;
 
-fn value(metrics: &str, name: &str) -> f64 {
+pub(crate) fn value(metrics: &str, name: &str) -> f64 {
     let found = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     found.unwrap_or_else(|| panic!("{name} is missing: {metrics}")).parse().unwrap()
 }

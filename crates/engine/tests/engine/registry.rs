@@ -79,7 +79,7 @@ async fn ask_while_it_hangs<T: Send + 'static>(
 ) {
     let lookups = || world.faults.hung.load(Ordering::SeqCst);
     let before = lookups();
-    world.faults.set(Mood::Hanging(Duration::from_millis(400)));
+    world.faults.set(Mood::Hanging(Duration::from_secs(2)));
     let failed = async || match ask().await {
         Err(StoreError::Failed(cause)) => {
             assert!(cause.to_string().contains("deadline"), "{cause}");

@@ -1,7 +1,7 @@
 //! A followed export: the folder has every response once, whatever happens to the command, on both
 //! stores.
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Port};
 use crate::support;
 
 use std::collections::BTreeMap;
@@ -25,18 +25,18 @@ struct Pipeline {
 
 impl Pipeline {
     fn on_sqlite() -> Self {
-        Self::start(None)
+        Self::start(None, "127.0.0.1:0")
     }
 
     fn on_postgres() -> Self {
         let cluster = Cluster::start(&[]);
-        Self::start(Some(cluster))
+        Self::start(Some(cluster), "127.0.0.1:0")
     }
 
-    fn start(cluster: Option<Cluster>) -> Self {
+    fn start(cluster: Option<Cluster>, listen: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = cluster.as_ref().map(|cluster| cluster.url(&cluster.create_database()));
-        let server = Server::start_with(folder.path(), "127.0.0.1:0", |command| {
+        let server = Server::start_with(folder.path(), listen, |command| {
             command.env("SLUICE_ADMIN_TOKEN", TOKEN);
             match &url {
                 Some(url) => command.args(["--store", url.as_str()]),
@@ -153,15 +153,17 @@ async fn a_followed_export_survives_kills_on_postgres() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_followed_export_goes_on_after_a_restart_of_the_server_and_ends_on_an_interrupt() {
-    let mut pipeline = Pipeline::on_sqlite();
+    // Nobody else gets the port while the server is gone.
+    let port = Port::reserve();
+    let listen = format!("127.0.0.1:{}", port.number);
+    let mut pipeline = Pipeline::start(None, &listen);
     let folder = pipeline.path("out");
     let first = pipeline.submit(3, "first").await;
     let mut child = pipeline.command(&["--follow", "out"]).stderr(Stdio::piped()).spawn().unwrap();
     wait_for(&folder, &first).await;
     let ids = (pipeline.server.id("pk_"), pipeline.server.id("fv_"));
-    let address = pipeline.server.base.strip_prefix("http://").unwrap().to_owned();
     pipeline.server.kill();
-    pipeline.server = Server::start_with(pipeline.folder.path(), &address, |command| {
+    pipeline.server = Server::start_with(pipeline.folder.path(), &listen, |command| {
         command.env("SLUICE_ADMIN_TOKEN", TOKEN)
     });
     let url = pipeline.server.submit_url(&ids.0);

@@ -30,7 +30,7 @@ const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
      CREATE TRIGGER slow BEFORE UPDATE ON identity_keys FOR EACH ROW EXECUTE FUNCTION slow()";
 /// Tries beyond these, until one was cut short.
 const TRIES_MORE_MAX: usize = 40;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 /// How long a rotation runs between two checks.
 const SLICE: Duration = Duration::from_millis(10);
 

@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod citus;
 mod count_speed;
 mod damaged_counts;
 mod damaged_links;

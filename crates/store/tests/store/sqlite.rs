@@ -424,8 +424,8 @@ async fn the_log_is_reset_instead_of_growing_indefinitely() {
     let app = app_row(1);
     put_app(&store, &app).await;
     let long = "x".repeat(8_000);
-    for batch in 0..60 {
-        let rows = (0..100).map(|row| response(&app, batch * 100 + row, 1, &long)).collect();
+    for batch in 0..240 {
+        let rows = (0..25).map(|row| response(&app, batch * 25 + row, 1, &long)).collect();
         store.commit(rows).await.unwrap();
     }
     let log = std::fs::metadata(folder.path().join("sluice.db-wal")).unwrap().len();

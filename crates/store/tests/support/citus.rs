@@ -1,6 +1,8 @@
 //! A database on a Citus cluster that the environment names: created for one test, its workers
 //! behind proxies that can delay the second part of a commit, or cut a worker off.
 
+#![expect(clippy::print_stderr, reason = "a skipped test says why")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! Shared by the tests of the backends: a server, direct SQL access to it, rows, certificates.
 
+pub(crate) mod citus;
 pub(crate) mod cluster;
 pub(crate) mod rows;
 

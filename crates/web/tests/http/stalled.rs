@@ -20,7 +20,7 @@ const RESPONSES: usize = 8_000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn exports_that_are_not_read_free_their_slots() {
-    let limits = Limits { write_stall_timeout: Duration::from_millis(500), ..Limits::default() };
+    let limits = Limits { write_stall_timeout: Duration::from_secs(4), ..Limits::default() };
     let running = Running::start(limits).await;
     let (flow, version) = running.site.published().await;
     let input = submission(version);

@@ -33,7 +33,7 @@ async fn until_sent(inbox: &Inbox, count: usize) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), enough).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(120), enough).await.unwrap();
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::support::sluice;
 
 /// Several real processes; the output of each goes to a separate file.
 const PROCESSES: usize = 4;
-const START_MAX: Duration = Duration::from_secs(60);
+const START_MAX: Duration = Duration::from_secs(300);
 
 struct Started(Vec<Child>);
 

@@ -65,6 +65,8 @@ fn a_start_on_a_database_that_hangs_fails_within_the_documented_time() {
         command.args(["--store", &whole.url(&site.database)])
     });
     let packets = whole.passed.load(Ordering::SeqCst);
+    // And what this machine needs for a start that does not hang.
+    let most = START_MAX + server.started_in;
     drop(server);
     std::thread::scope(|threads| {
         // Up to the creation of the demo; packets of other connections count, too, so not to the
@@ -85,7 +87,7 @@ fn a_start_on_a_database_that_hangs_fails_within_the_documented_time() {
                 let output_text = text(&output.stderr);
                 let reasons = ["no answer", "did not answer", "timeout", "Timeout"];
                 assert!(reasons.iter().any(|reason| output_text.contains(reason)), "{output_text}");
-                assert!(took < START_MAX, "{eighths}/8 of {packets}: {took:?}");
+                assert!(took < most, "{eighths}/8 of {packets}: {took:?}");
             });
         }
     });
@@ -94,5 +96,5 @@ fn a_start_on_a_database_that_hangs_fails_within_the_documented_time() {
     let began = Instant::now();
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--pg-connect-timeout", "1", &url];
     assert_complains(&run(folder.path(), &arguments), 1, &["no answer in time"]);
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    assert!(began.elapsed() < most, "{:?}", began.elapsed());
 }

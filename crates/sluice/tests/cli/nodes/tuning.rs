@@ -40,6 +40,10 @@ async fn connections_are_limited_and_changes_arrive_without_listening() {
     }
     let url = node.server.submit_url(&demo.api_key);
     submit(&http, &url, "tuned", &submission(&demo.version, "tuned")).await.expect("stored");
+    let began = Instant::now();
+    while number(&site, LISTENING) == 0 {
+        assert!(began.elapsed() < Duration::from_secs(60), "no node listens");
+    }
     assert_eq!(number(&site, LISTENING), 1, "only the other node may listen");
 
     let path = format!("/flow_versions/{}/republish", demo.version);

@@ -1,24 +1,10 @@
 //! A Citus cluster: what runs on one node, what a worker's failure or settings do, and that no
-//! publish is lost. Skipped unless the environment names a cluster, see `support/citus.rs`.
-
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "tests fail by panicking, and report why they are skipped"
-)]
-
-#[path = "support/citus.rs"]
-mod citus;
-#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
-mod support;
+//! publish is lost. Skipped unless the environment names a cluster, see `../support/citus.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use citus::{CitusDatabase, Proxy};
 use sluice_flow::id::{AppId, FlowId, v7};
 use sluice_flow::time::Timestamp;
 use sluice_store::conformance::{self, use_cases};
@@ -28,8 +14,10 @@ use sluice_store::{
     AppRow, At, Change, CompactionCursor, FeedPosition, FlowRow, NewResponse, Outcome, Store,
     StoreError, Write,
 };
-use support::rows::{app_row, flow_row, now, response};
 use tokio_postgres::Client;
+
+use crate::support::citus::{CitusDatabase, Proxy};
+use crate::support::rows::{app_row, flow_row, now, response};
 
 /// For what must happen, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
