@@ -59,7 +59,7 @@ def store_of(bench, rows):
     about = folder / "about"
     if not about.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        command = [contestants.RELEASE / "examples" / "fill", folder / "sluice.db", str(rows), str(DAYS)]
+        command = [contestants.BINARIES / "examples" / "fill", folder / "sluice.db", str(rows), str(DAYS)]
         made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         about.write_text(made)
     return folder / "sluice.db", *about.read_text().split()

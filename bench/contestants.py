@@ -16,7 +16,9 @@ import typing
 import sent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RELEASE = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist"
+# The binaries of another build, such as an older one, instead of a new one of this folder.
+OTHER_BINARIES = os.environ.get("SLUICE_BENCH_BINARIES")
+BINARIES = pathlib.Path(OTHER_BINARIES or pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist")
 TOKEN = "token-of-the-first-figure-0123456789"
 NAMES = ("limit", "sluice-sqlite", "sluice-postgres", "reference")
 SLUICES = ("sluice-sqlite", "sluice-postgres")
@@ -35,6 +37,8 @@ class Contestant:
     count_stored: typing.Callable[[], int] | None = None
     # Sluice only: the app and its flow.
     about: dict = dataclasses.field(default_factory=dict)
+    # Where it stores responses, in the syntax of `--store`.
+    store: str = ""
 
     def request(self, kind):
         return self.requests[kind]()
@@ -42,7 +46,7 @@ class Contestant:
 
 def limit(stack, sizes):
     """`sizes` are the body sizes of Sluice's reads in bytes, by kind; the bare GETs return the same."""
-    url, pid = stack.enter_context(server([RELEASE / "examples" / "limit"], {}))
+    url, pid = stack.enter_context(server([BINARIES / "examples" / "limit"], {}))
     procedures, one = "/api/v1/key/trpc", sent.submission(sent.NO_FLOW)
     unanswered = sent.submission(sent.NO_FLOW, answered=False)
     requests = {
@@ -111,7 +115,12 @@ def sluice(stack, name, store, count, about=None, arguments=()):
         "snapshot-304": not_modified,
         "page": lambda: sent.Request(f"/f/{about['flowId']}", headers={"accept-encoding": "gzip"}),
     }
-    return Contestant(name, url, pid, requests, count, about)
+    return Contestant(name, url, pid, requests, count, about, store)
+
+
+def serving_same_flow(stack, first):
+    """Another node over the same PostgreSQL."""
+    return sluice(stack, first.name, first.store, first.count_stored, about=first.about)
 
 
 # The master key seals the secrets of webhook endpoints.
@@ -129,7 +138,7 @@ LIMITS = [
 
 
 def serve(store, listen="127.0.0.1:0"):
-    return [RELEASE / "sluice", "serve", "--listen", listen, "--store", store, "--no-demo", *LIMITS]
+    return [BINARIES / "sluice", "serve", "--listen", listen, "--store", store, "--no-demo", *LIMITS]
 
 
 def new_flow(url):

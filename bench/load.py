@@ -11,7 +11,7 @@ import tempfile
 import urllib.parse
 
 import sent
-from contestants import RELEASE, ROOT
+from contestants import BINARIES, ROOT
 
 # A late reply is slow, which the percentiles show; it is not lost.
 TIMEOUT = "30s"
@@ -88,7 +88,7 @@ def open_loop(one, request, seconds, connections, rate):
     lines = [f"{request.method} {request.path} HTTP/1.1", f"host: {at}"]
     lines += [f"{name}: {value}" for name, value in request.headers.items()]
     lines += [f"content-length: {len(request.body)}", "", request.body]
-    command = [RELEASE / "examples" / "pace", at, str(rate), str(seconds), str(connections), request.text]
+    command = [BINARIES / "examples" / "pace", at, str(rate), str(seconds), str(connections), request.text]
     done = subprocess.run(command, input="\r\n".join(lines), check=True, capture_output=True, text=True)
     load = json.loads(done.stdout)
     load["stored"] = load["requests"] * request.stores

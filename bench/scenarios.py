@@ -13,6 +13,7 @@ import export
 import growth
 import latency
 import memory
+import nodes
 import webhooks
 from closed import PAIRS, Lane, lanes, measure
 from contestants import NAMES, SLUICES
@@ -70,6 +71,7 @@ SCENARIOS = [
         pairs=[("page", "snapshot-gzip")],
     ),
     of_file("many-apps", "submissions to 1, 10, 100 and 1,000 apps in turn", apps.measure, SLUICES),
+    of_file("nodes", "submissions to 1, 2 and 4 nodes over one PostgreSQL", nodes.measure, ("sluice-postgres",)),
     of_file("latency", "at a constant rate, half of the peak", latency.measure, NAMES),
     of_file("webhooks", "submissions with and without a webhook endpoint", webhooks.measure, SLUICES),
     of_file("memory", "resident, idle and under load", memory.measure, SLUICES),
