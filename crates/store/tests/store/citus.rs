@@ -135,7 +135,7 @@ async fn citus_keeps_every_promise_of_the_trait() {
          WHERE logicalrelid::text NOT LIKE 'responses_%'";
     let tables: String = client.query_one(tables, &[]).await.unwrap().get(0);
     // The rows that tables have from the beginning.
-    let schema = include_str!("../src/postgres/migrations/V1__initial_schema.sql");
+    let schema = include_str!("../../src/postgres/migrations/V1__initial_schema.sql");
     let first: Vec<&str> = schema.lines().filter(|it| it.starts_with("INSERT INTO ")).collect();
     let empty = format!("TRUNCATE {tables}; TRUNCATE marks; {}", first.join(" "));
     conformance::run_all(async || {
