@@ -12,7 +12,7 @@ CONNECTIONS = 64
 
 
 def measure(bench, names):
-    figures, its_lanes, complaints = [], [], []
+    figures, its_lanes, problems = [], [], []
     for name in names:
         if name not in bench.only:
             continue
@@ -32,8 +32,8 @@ def measure(bench, names):
             its_lanes.append(closed.of_lane(lanes[count], loads[count]))
             if count > 1:
                 figures.append(closed.ratio(by_label, lanes[count].label, lanes[1].label))
-        complaints += closed.complaints(list(lanes.values()), by_label, {name: stored}, {name: 0})
-    return {"connections": CONNECTIONS, "lanes": its_lanes, "figures": figures, "complaints": complaints}
+        problems += closed.problems(list(lanes.values()), by_label, {name: stored}, {name: 0})
+    return {"connections": CONNECTIONS, "lanes": its_lanes, "figures": figures, "problems": problems}
 
 
 def of_app(one, about):

@@ -52,7 +52,7 @@ def measure(bench, its_lanes, connections, pairs=PAIRS):
         "connections": connections,
         "lanes": [of_lane(lane, loads[lane.label]) for lane in chosen],
         "figures": [figure for pair in pairs if (figure := ratio(loads, *pair))] + of_synced_limit(loads, sync_seconds),
-        "complaints": complaints(chosen, loads, stored, seeded),
+        "problems": problems(chosen, loads, stored, seeded),
     }
 
 
@@ -116,7 +116,7 @@ def of_synced_limit(loads, sync_seconds):
     return ratios + [{"name": "sync", "unit": "ms", "values": [seconds * 1000 for _, seconds in rounds]}]
 
 
-def complaints(chosen, loads, stored, seeded):
+def problems(chosen, loads, stored, seeded):
     """Problems that invalidate the run. A missed goal does not: machines differ."""
     found = []
     for lane in chosen:

@@ -23,7 +23,7 @@ DAYS = 90
 def measure(bench, names):
     rows = bench.options.rows if bench.options.rows != 10_000_000 else ROWS
     rows = QUICK_ROWS if bench.options.quick else rows
-    result = {"rows": rows, "days": DAYS, "figures": [], "notes": [], "complaints": []}
+    result = {"rows": rows, "days": DAYS, "figures": [], "notes": [], "problems": []}
     file, app, flow = store_of(bench, rows)
     with served(file) as (client, _, _):
         counted(client, flow, rows, result)
@@ -39,7 +39,7 @@ def measure(bench, names):
             values, given_up = times_ms(client, ask(path))
             result["figures"].append({"name": title, "unit": "ms", "values": values})
             if given_up:
-                result["complaints"].append(f"{title}: the request timed out")
+                result["problems"].append(f"{title}: the request timed out")
         summary = contestants.admin_request("GET", f"/flows/{flow}/summary")
         result["figures"].append({"name": "summary", "unit": "ms", "values": times_ms(client, summary)[0]})
         result["figures"] += [{"name": f"computed: {title}", "unit": "ms", "values": values} for title, values in computed_ms(client, flow).items()]
@@ -75,7 +75,7 @@ def counted(client, flow, rows, result):
     if took > 1:
         result["notes"].append(f"counted in {took:.0f} s: {rows / took:,.0f} responses per second")
     if (found := read()["responses"]) != rows:
-        result["complaints"].append(f"{found:,} of {rows:,} are counted")
+        result["problems"].append(f"{found:,} of {rows:,} are counted")
 
 
 def received(client, flow, order):

@@ -21,7 +21,7 @@ PIECE_BYTES = 1 << 20
 def measure(bench, names):
     rows = bench.options.rows if bench.options.rows != 10_000_000 else ROWS
     rows = QUICK_ROWS if bench.options.quick else rows
-    result = {"rows": rows, "figures": [], "notes": [], "complaints": []}
+    result = {"rows": rows, "figures": [], "notes": [], "problems": []}
     for name in (name for name in names if name in bench.only):
         with filled(bench, name, rows) as store:
             for form in FORMATS:
@@ -39,7 +39,7 @@ def measure(bench, names):
                 ]
                 result["notes"].append(f"{form}: {sizes[0] / 2**20:,.0f} MiB; {before:.0f} MiB before")
                 if len(set(sizes)) > 1:
-                    result["complaints"].append(f"{form}: the same export had {sorted(set(sizes))} bytes")
+                    result["problems"].append(f"{form}: the same export had {sorted(set(sizes))} bytes")
     return result
 
 

@@ -27,7 +27,7 @@ SETTLE_SECONDS = 2
 
 
 def measure(bench, names):
-    result = {"connections": CONNECTIONS, "rows": bench.options.rows, "figures": [], "notes": [], "complaints": []}
+    result = {"connections": CONNECTIONS, "rows": bench.options.rows, "figures": [], "notes": [], "problems": []}
     for name in (name for name in names if name in bench.only):
         with both(bench, name) as (small, large):
             submit(bench, small, large, result)
@@ -71,7 +71,7 @@ def submit(bench, small, large, result):
         result["figures"].append({"name": f"submit, {title}", "unit": "a second", "values": rates})
         least, most = (sum(one[key] for one in its_loads) for key in ("stored", "storedAtMost"))
         if not least <= count <= most or not all(map(load.is_valid, its_loads)):
-            result["complaints"].append(f"the {title} store: wrong replies, or {count:,} are stored instead of {least:,}")
+            result["problems"].append(f"the {title} store: wrong replies, or {count:,} are stored instead of {least:,}")
     rounds = list(zip(*loads))[1:]
     ratios = [load.rate(of_large) / load.rate(of_small) for of_small, of_large in rounds]
     result["figures"].append({"name": "submit, large / small", "unit": "×", "values": ratios})

@@ -36,4 +36,4 @@ def measure(bench, names):
         least, most = (sum(each[key] for each in loads) for key in ("stored", "storedAtMost"))
         if stored is not None and not least <= stored <= most:
             found.append(f"{name}: {stored:,} are stored instead of {least:,} to {most:,}")
-    return {"connections": CONNECTIONS, "figures": figures, "complaints": found}
+    return {"connections": CONNECTIONS, "figures": figures, "problems": found}

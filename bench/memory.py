@@ -51,7 +51,7 @@ def under(bench, names, seconds, connections, sends):
             {"name": f"{name} under load", "unit": "MiB", "values": [most]},
             {"name": f"{name} growth", "unit": "MiB a minute", "values": [slope(later) * 60]},
         ]
-    return {"connections": connections, "seconds": seconds, "figures": figures, "series": series, "complaints": found}
+    return {"connections": connections, "seconds": seconds, "figures": figures, "series": series, "problems": found}
 
 
 def resident(pid):

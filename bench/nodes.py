@@ -29,7 +29,7 @@ def measure(bench, names):
         "connections": CONNECTIONS,
         "lanes": [closed.of_lane(lanes[count], loads[count]) for count in COUNTS],
         "figures": figures,
-        "complaints": closed.complaints(list(lanes.values()), by_label, {name: stored}, {name: 0}),
+        "problems": closed.problems(list(lanes.values()), by_label, {name: stored}, {name: 0}),
     }
 
 

@@ -23,8 +23,8 @@ def show(result):
         print(f"   {name:42}{spread(figure['values'], 9, 20)}{verdict(result['name'], figure)}")
     for note in result.get("notes", []):
         print(f"   {note}")
-    for complaint in result.get("complaints", []):
-        print(f"   VOID: {complaint}")
+    for problem in result.get("problems", []):
+        print(f"   VOID: {problem}")
     print(end="", flush=True)
 
 

@@ -1,7 +1,7 @@
 """The table of scenarios. A new one is a line here; one that is more than plain load is a separate file.
 
 `run` takes the bench and returns a dictionary: `figures` (each a name, a unit and its values by round), and
-optionally `lanes`, `notes` and `complaints`. Goals are in targets.py.
+optionally `lanes`, `notes` and `problems`. Goals are in targets.py.
 """
 
 import dataclasses

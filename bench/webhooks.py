@@ -33,8 +33,8 @@ def measure(bench, names):
             counts = {lane: count(url) for lane, url in receivers.items()}
         figures += of_rounds(name, done)
         loads = [each for lane in done.values() for each in lane["peak"] + lane["paced"]]
-        found += complaints(name, loads, stored, counts)
-    return {"connections": CONNECTIONS, "figures": figures, "complaints": found}
+        found += problems(name, loads, stored, counts)
+    return {"connections": CONNECTIONS, "figures": figures, "problems": found}
 
 
 def rounds(bench, one, receivers):
@@ -101,7 +101,7 @@ def of_rounds(name, done):
     return figures
 
 
-def complaints(name, loads, stored, counts):
+def problems(name, loads, stored, counts):
     found = []
     if any(not load.is_valid(one) for one in loads):
         found.append(f"{name}: wrong replies or lost connections")
