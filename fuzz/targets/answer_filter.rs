@@ -1,7 +1,7 @@
 //! A filter by an answer: its name and its value on two lines, then the answers of a response.
 //!
-//! A name is split and joined as the same, and the operators agree with each other: an answer passes
-//! exactly one of `is` and `is not`, and `less` implies `at most` and excludes `at least`.
+//! A name is split and joined as the same, and the operators agree with each other: an answer
+//! passes exactly one of `is` and `is not`, and `less` implies `at most` and excludes `at least`.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,8 @@
 //! Headers of requests; the first byte selects which, and each further line is one header.
 //!
 //! A list of entity tags still matches after another tag is added, and weakly if it does strongly;
-//! an idempotency key means the same in quotes; gzip is sent only if it was named; an untrusted peer
-//! cannot choose its address; a request id is short and plain.
+//! an idempotency key means the same in quotes; gzip is sent only if it was named; an untrusted
+//! peer cannot choose its address; a request id is short and plain.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -1,7 +1,7 @@
 //! The address of a hosted page: languages on the first line, the query on the second.
 //!
 //! The page is never a server error, nothing in the query becomes markup, and the same address
-//! shows the same page.
+//! shows the same page with another key for its form.
 
 use http::Method;
 
@@ -16,7 +16,17 @@ pub(super) fn run(data: &[u8]) {
     let site = site();
     let address = format!("/f/{}?{query}", site.flow_id);
     let headers = [("accept-language", languages)];
-    let Some(reply) = site.send(&Method::GET, &address, &headers, Vec::new()) else { return };
+    let show = || site.send(&Method::GET, &address, &headers, Vec::new());
+    let Some(reply) = show() else { return };
     assert!([200, 400, 401, 404, 414].contains(&reply.status), "{}: {}", reply.status, reply.text);
     check_page(&reply, SCRIPTS);
+    let again = show().expect("the same request");
+    assert_eq!(again.status, reply.status, "another status for the same address");
+    assert_eq!(without_key(&again.text), without_key(&reply.text), "another page");
+}
+
+/// What is before and after the key of the form, which is new on each page.
+fn without_key(page: &str) -> (&str, &str) {
+    let Some((before, rest)) = page.split_once("name=\"key\" value=\"") else { return (page, "") };
+    (before, rest.split_once('"').map_or("", |(_, after)| after))
 }

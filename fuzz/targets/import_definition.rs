@@ -1,7 +1,7 @@
 //! A file of another tool; the first byte selects the format.
 //!
-//! The result is a definition that could be published, every property that was not mapped is an entry
-//! of the report, and the same file always becomes the same.
+//! The result is a definition that could be published, every property that was not mapped is an
+//! entry of the report, and the same file always becomes the same.
 
 use sluice_flow::definition;
 use sluice_import::{FORMATS, import};

@@ -1,7 +1,7 @@
 //! Any bytes as a form with a file: the content type in the first line, then the body.
 //!
-//! What is found is a part of the body without a boundary in it, and is found again in a form that has
-//! only that.
+//! What is found is a part of the body without a boundary in it, and is found again in a form that
+//! has only that.
 
 use sluice_http::multipart::field;
 

@@ -22,7 +22,8 @@ from cases.deliveries import SETTINGS as WEBHOOKS
 from cases.disk_full import fill
 from clients import Clients
 from places import NotHere, need, run, small_disk
-from under_load import AUTHORIZATION, DEFINITION
+from receiver import Handler, Receiver
+from under_load import AUTHORIZATION
 
 MEBIBYTE = 1024 * 1024
 LOG_BYTES = 256 * MEBIBYTE
@@ -194,18 +195,37 @@ def clock_file(site):
     return clock, faked(FAKETIME_TIMESTAMP_FILE=str(clock), FAKETIME_NO_CACHE="1")
 
 
+def deliver_to(server, url):
+    """An endpoint, and an event for it."""
+    app = json.loads(server.admin("POST", "/apps", {"name": "Webhooks"}))
+    server.admin("POST", f"/apps/{app['appId']}/webhooks", {"url": url, "events": ["response.created", "flow.published"]})
+    server.make_flow(app)
+
+
 def receiver_away(site, show):
     clock, settings = clock_file(site)
     server = healthy(site, show, settings={**WEBHOOKS, **settings})
-    app = json.loads(server.admin("POST", "/apps", {"name": "Webhooks"}))
-    server.admin("POST", f"/apps/{app['appId']}/webhooks",
-                 {"url": f"http://127.0.0.1:{free_port()}/", "events": ["response.created", "flow.published"]})
-    new = {"name": "Webhooks", "kind": "survey", "definition": DEFINITION}
-    flow = json.loads(server.admin("POST", f"/apps/{app['appId']}/flows", new))["flowId"]
-    server.admin("POST", f"/flows/{flow}/publish")
+    deliver_to(server, f"http://127.0.0.1:{free_port()}/")
     waiting = lambda: metric(server, "sluice_webhook_deliveries_waiting") > 0
     until("a delivery waits", waiting)
     clock.write_text("+2h")
+
+
+class Gone(Handler):
+    """Wants nothing more."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_error(410)
+
+
+def receiver_gone(site, show):
+    receiver = Receiver()
+    site.stack.callback(receiver.stop)
+    receiver.server.RequestHandlerClass = Gone
+    server = healthy(site, show, settings=WEBHOOKS)
+    deliver_to(server, receiver.url)
+    until("a delivery is given up", lambda: metric(server, 'sluice_webhook_attempts_total{outcome="failed"}') > 0)
 
 
 def mail_server_away(site, show):
@@ -288,14 +308,15 @@ CAUSES = [
     Cause("PostgreSQL stopped under load", postgres_stopped,
           ("SluiceNotReady", "SluiceSubmissionsFailing", "SluiceServerErrors")),
     Cause("a letter of a stored answer flipped", letter_flipped, ("SluiceDamaged",)),
-    Cause(f"strace delays each sync by {OVERLOAD_DELAY_SECONDS} s, 2,400 submissions at once", overloaded, ("SluiceOverloaded",)),
-    Cause(f"strace delays each sync by {COMMIT_DELAY_SECONDS} s, 8 clients", slow_commits, ("SluiceSlowCommits",)),
-    Cause(f"strace delays each sync by {QUEUE_DELAY_SECONDS} s, 8 clients", old_queue, ("SluiceQueueOld",)),
-    Cause("a tmpfs filled up", disk_filled, ("SluiceDiskNearlyFull",)),
+    Cause(f"each sync {OVERLOAD_DELAY_SECONDS} s slower (strace), 2,400 submissions at once", overloaded, ("SluiceOverloaded",)),
+    Cause(f"each sync {COMMIT_DELAY_SECONDS} s slower (strace), 8 clients", slow_commits, ("SluiceSlowCommits",)),
+    Cause(f"each sync {QUEUE_DELAY_SECONDS} s slower (strace), 8 clients", old_queue, ("SluiceQueueOld",)),
+    Cause("a small disk filled up", disk_filled, ("SluiceDiskNearlyFull",)),
     Cause("another program keeps a transaction open", transaction_left_open, ("SluiceLogLarge",)),
     Cause("a table of PostgreSQL locked", table_locked, ("SluicePoolExhausted",)),
     Cause("two partitions dropped", partitions_dropped, ("SluicePartitionsMissing",)),
     Cause("receiver away, clock 2 h on (faketime)", receiver_away, ("SluiceWebhooksLagging",)),
+    Cause("a receiver that answers 410", receiver_gone, ("SluiceWebhooksGivenUp",)),
     Cause("mail server away", mail_server_away, ("SluiceMailsDelayed",)),
     Cause("NATS killed, clock 10 min on (faketime)", sink_away, ("SluiceSinkLagging",)),
     Cause("clock 30 s ahead of PostgreSQL's (faketime)", clock_apart, ("SluiceClockOffset",)),

@@ -6,13 +6,16 @@ import subprocess
 import urllib.request
 
 from prometheus import DASHBOARD, OBSERVABILITY, ROOT, RULE_TESTS, RULES
+from causes import CAUSES
 
 GUIDE = ROOT / "docs" / "operating.md"
 NAME = re.compile(r"\b(?:sluice|process)_[a-z0-9_]+\b")
 SUFFIXES = ("_bucket", "_sum", "_count")
 HEAD = "| metric | type | store | meaning |"
-TLS = "with TLS"
-STORES = {("SQLite", "PostgreSQL"): "both", ("SQLite",): "SQLite", ("PostgreSQL",): "PostgreSQL", (): f"both, {TLS}"}
+# Servers with a metric of their own, on any store.
+TLS, TRACES = "with TLS", "with traces"
+STORES = {("SQLite", "PostgreSQL"): "both", ("SQLite",): "SQLite", ("PostgreSQL",): "PostgreSQL",
+          (TLS,): f"both, {TLS}", (TRACES,): f"both, {TRACES}"}
 TARGETS_SECONDS_MAX = 60
 
 
@@ -78,7 +81,7 @@ def a_real_prometheus_scrapes_and_evaluates(servers, prometheus):
     assert [rule["name"] for rule in loaded()] == list(alerts())
     prometheus.until("a healthy server causes no alert", lambda: not prometheus.alerts(), TARGETS_SECONDS_MAX)
     counted = prometheus.query('sum by (instance) (sluice_submissions_total{outcome="stored"}) > 0')
-    assert len(counted) == len(servers) - 1, f"submissions are not counted: {counted}"
+    assert len(counted) == len(servers.keys() - {TLS, TRACES}), f"submissions are not counted: {counted}"
 
 
 def expressions_are_valid_and_name_existing_metrics(servers, prometheus):
@@ -94,8 +97,9 @@ def expressions_are_valid_and_name_existing_metrics(servers, prometheus):
 
 
 def every_metric_is_on_the_dashboard(servers, _):
-    shown = " ".join(dashboard_expressions())
-    absent = [name for name in set().union(*(families(server) for server in servers.values())) if name not in shown]
+    shown = {name for expression in dashboard_expressions() for name in NAME.findall(expression)}
+    shown |= {name.removesuffix(suffix) for name in shown for suffix in SUFFIXES}
+    absent = set().union(*(families(server) for server in servers.values())) - shown
     assert not absent, f"not on the dashboard: {absent}"
 
 
@@ -132,13 +136,21 @@ def every_alert_has_its_section_and_link(servers, _):
         assert path == "/docs/operating" and anchor == alert.lower() and f'id="{anchor}"' in page, alert
 
 
+def the_guide_lists_every_alert_with_its_cause(_, __):
+    causes = {alert: cause.what for cause in CAUSES for alert in cause.alerts}
+    rows = re.findall(r"^\| (Sluice\w+) \| (.+) \| .+ \|$", GUIDE.read_text(), re.M)
+    wanted = [(alert, causes.get(alert)) for alert in alerts()]
+    assert rows == wanted, f"the table of alerts has {set(rows) - set(wanted)} instead of {set(wanted) - set(rows)}, or another order"
+
+
 def table(servers):
     """The table of metrics of the guide."""
     found = {name: families(server) for name, server in servers.items()}
     lines = [HEAD, "|---|---|---|---|"]
     for metric in sorted(set().union(*found.values())):
-        stores = tuple(name for name in found if metric in found[name] and name != TLS)
-        kind, what = found[stores[0] if stores else TLS][metric]
+        having = tuple(name for name in found if metric in found[name])
+        stores = tuple(name for name in having if name not in (TLS, TRACES)) or having
+        kind, what = found[stores[0]][metric]
         lines.append(f"| `{metric}` | {kind} | {STORES[stores]} | {what} |")
     return "\n".join(lines) + "\n"
 
@@ -156,5 +168,6 @@ def update_guide(servers):
 CHECKS = [
     metrics_are_clean, rules_are_valid, rules_fire_when_they_should, a_real_prometheus_scrapes_and_evaluates,
     expressions_are_valid_and_name_existing_metrics, every_metric_is_on_the_dashboard,
-    the_dashboard_is_well_formed, every_alert_has_its_section_and_link, the_guide_lists_every_metric,
+    the_dashboard_is_well_formed, every_alert_has_its_section_and_link, the_guide_lists_every_alert_with_its_cause,
+    the_guide_lists_every_metric,
 ]

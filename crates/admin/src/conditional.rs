@@ -29,7 +29,7 @@ use tower::ServiceExt as _;
 use super::BASE;
 use super::auth::Caller;
 use super::reply::{self, Refused};
-use super::request::template;
+use super::request::path_template;
 use super::resources::{self, Operation, ReplyTag};
 
 /// The number of hexadecimal digits of the hash that form a tag.
@@ -61,7 +61,7 @@ pub(super) async fn conditional(
 }
 
 fn operation_of(request: &Request) -> Option<&'static Operation> {
-    resources::find(request.method().as_str(), template(request)?)
+    resources::find(request.method().as_str(), path_template(request)?)
 }
 
 /// A GET: its tag, or only that nothing has changed.

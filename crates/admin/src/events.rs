@@ -348,7 +348,8 @@ mod tests {
             0,
             0,
         ));
-        let page = EventPage { events: Vec::new(), next, has_more: true, is_left: false };
+        let events = Vec::new();
+        let page = EventPage { events, next, has_more: true, ends_before_unknown: false };
         let events = stream::iter(written(page)).map(Ok::<_, Infallible>);
         let body = Sse::new(events).into_response().into_body();
         let bytes = axum::body::to_bytes(body, 1_000).now_or_never().unwrap().unwrap();

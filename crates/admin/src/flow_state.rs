@@ -81,6 +81,6 @@ async fn restore(
     PathParam(flow): PathParam<FlowId>,
     _: NoBody,
 ) -> Reply {
-    engine.flow(&actor, Scope::Write, flow).await?.unarchive().await?;
+    engine.flow(&actor, Scope::Write, flow).await?.restore().await?;
     reply::ok(flows::read(&engine, &actor, flow).await?)
 }

@@ -190,8 +190,8 @@ async fn list(
     let keys = engine.app(&actor, Scope::Read, app).await?.list_identity_keys().await?;
     let keys: Vec<_> = keys.into_iter().map(|row| IdentityKey::new(row, None)).collect();
     let is_last = |key: &IdentityKey| query.after.as_ref().is_some_and(|it| it.0 == key.kid);
-    // A kid says nothing about the order. A revoked key stays in the list, so the last one is
-    // found.
+    // A kid has no order, so the cursor is found by equality; revoked keys stay in the list, so it
+    // is always found.
     if query.after.is_some() && !keys.iter().any(is_last) {
         return Err(AdminError::Invalid(vec![Fault::new("/after", NO_CURSOR)]).into());
     }

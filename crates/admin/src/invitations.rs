@@ -380,14 +380,14 @@ async fn get(
     reply::ok(shown(invitation.shown_with_mail().await?))
 }
 
-/// Withdraw an invitation
+/// Revoke an invitation
 ///
-/// Its link accepts no response from now on. Withdrawing it again changes nothing.
+/// Its link accepts no response from now on. Revoking it again changes nothing.
 #[utoipa::path(
     delete, path = "/invitations/{flowAssignmentId}", operation_id = "revokeInvitation", tag = "Invitations",
     security(("adminToken" = ["write"])),
     responses(
-        (status = 204, description = "Withdrawn"),
+        (status = 204, description = "Revoked"),
         (status = 409, description = "`invitation_used`: it has its response", body = Problem, content_type = "application/problem+json"),
         CommonErrors,
     ),

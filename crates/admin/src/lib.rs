@@ -68,7 +68,7 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Every route of the admin API, relative to [`BASE`].
 pub fn router(engine: Arc<Engine>, proxies: Proxies) -> Router {
     let (router, document) = documented().split_for_parts();
-    let without_parameters = Arc::new(request::WithoutParameters::new(&document));
+    let without_parameters = Arc::new(request::ParameterlessOperations::new(&document));
     let resources = Arc::new(conditional::Resources {
         engine: Arc::clone(&engine),
         routes: router.clone().with_state(Arc::clone(&engine)),

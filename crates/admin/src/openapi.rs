@@ -112,7 +112,7 @@ fn document_for(public_url: &str, admin_url: &str) -> Value {
         (name = "Identity", description = "Keys for identity tokens, and the counts of token checks."),
         (name = "Flows", description = "Surveys, forms and messages."),
         (name = "Drafts", description = "What an author edits. The body is a definition (`/schemas/definition.json`)."),
-        (name = "Versions", description = "Publishing, rollback and withdrawal."),
+        (name = "Versions", description = "Publishing, rollback and retirement."),
         (name = "Responses", description = "What was submitted and stored."),
         (name = "Respondents", description = "Profiles that responses are linked to; export and erase them."),
         (name = "Invitations", description = "Flows assigned to people, each with a personal link that counts once."),

@@ -96,8 +96,8 @@ fn parameter(name: &str, description: &str, schema: Object) -> Parameter {
         .build()
 }
 
-/// What is wrong with a cursor that no page gave.
-pub(super) const NO_CURSOR: &str = "must be \"next\" as the page before gave it";
+/// The message for a cursor that no page returned.
+pub(super) const NO_CURSOR: &str = "must be the value of \"next\" of an earlier page";
 
 /// Parses a cursor.
 pub(super) fn cursor<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>

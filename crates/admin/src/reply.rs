@@ -350,7 +350,7 @@ fn header_parts(refused: &Refused) -> (StatusCode, &'static str, String) {
             StatusCode::UNPROCESSABLE_ENTITY,
             "idempotency_key_reused",
             "this Idempotency-Key was used for another request in the last 24 hours; send each \
-             request with a key of its own, and a repetition unchanged"
+             request with a new key, and a repetition unchanged"
                 .to_owned(),
         ),
         Refused::TooManyKeys => (

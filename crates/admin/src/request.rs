@@ -22,7 +22,7 @@ use sluice_engine::invitation_files::FILE_BYTES_MAX;
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::definition::Fault;
 use sluice_http::body::{self, BodyError};
-use sluice_http::path_id::{self, PathId};
+use sluice_http::path_segment::{self, PathId};
 use sluice_http::{Limits, query, upload};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
@@ -60,7 +60,7 @@ impl<T: PathId, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        Ok(Self(path_id::in_path(parts).await?))
+        Ok(Self(path_segment::in_path(parts).await?))
     }
 }
 
@@ -294,10 +294,10 @@ fn parameter_fault(name: &str, message: &str) -> Fault {
 }
 
 /// The operations without query parameters: their methods and path templates.
-pub(super) struct WithoutParameters(HashSet<(Method, String)>);
+pub(super) struct ParameterlessOperations(HashSet<(Method, String)>);
 
-impl WithoutParameters {
-    /// Those of this document.
+impl ParameterlessOperations {
+    /// Collects them from the OpenAPI document.
     pub(super) fn new(document: &OpenApi) -> Self {
         let mut operations = HashSet::new();
         for (path, item) in &document.paths.paths {
@@ -327,11 +327,11 @@ fn takes_parameters(operation: &Operation) -> bool {
 
 /// Refuses every query parameter of an operation that has none.
 pub(super) async fn refuse_parameters(
-    State(operations): State<Arc<WithoutParameters>>,
+    State(operations): State<Arc<ParameterlessOperations>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let operation = template(&request).map(|path| (request.method().clone(), path.to_owned()));
+    let operation = path_template(&request).map(|path| (request.method().clone(), path.to_owned()));
     if operation.is_some_and(|it| operations.0.contains(&it)) {
         let names: BTreeSet<String> = pairs(request.uri()).map(|(name, _)| name).collect();
         if !names.is_empty() {
@@ -344,7 +344,7 @@ pub(super) async fn refuse_parameters(
 }
 
 /// The path of the operation, with the names of its parameters; `None` if there is none.
-pub(super) fn template(request: &Request) -> Option<&str> {
+pub(super) fn path_template(request: &Request) -> Option<&str> {
     let path = request.extensions().get::<MatchedPath>()?.as_str();
     Some(path.strip_prefix(BASE).unwrap_or(path))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use sluice_engine::rows::{ErasedAnswers, Page, Scope};
+use sluice_engine::rows::{AnswersOnErasure, Page, Scope};
 use sluice_engine::{
     AdminError, AdminResult, ConsentJson, Engine, IdentityJson, RespondentExport, RespondentFile,
     RespondentJson,
@@ -394,7 +394,7 @@ async fn erase(
 /// Erase a person by identity
 ///
 /// Like the erasure of a respondent; for an invited person without a profile, the invitations no
-/// longer name them, open ones are withdrawn, and the responses given through them are kept or
+/// longer name them, open ones are revoked, and the responses given through them are kept or
 /// deleted as requested.
 #[utoipa::path(
     delete, path = "/respondents", operation_id = "erasePerson", tag = "Respondents",
@@ -424,17 +424,16 @@ fn erased(erased: sluice_engine::Erased) -> Reply {
 }
 
 /// There is no default: an irreversible choice must be explicit.
-fn answers(word: Option<&str>) -> AdminResult<ErasedAnswers> {
-    word.and_then(ErasedAnswers::named).ok_or_else(|| {
-        let what = "is required: answers=keep leaves the answers without the person, \
-             answers=delete deletes them too";
+fn answers(name: Option<&str>) -> AdminResult<AnswersOnErasure> {
+    name.and_then(AnswersOnErasure::named).ok_or_else(|| {
+        let what = "is required: answers=keep keeps the answers anonymously, \
+             answers=delete deletes them";
         fault("/answers", what)
     })
 }
 
 fn fault(pointer: &str, message: &str) -> AdminError {
-    let fault = Fault { pointer: pointer.to_owned(), message: message.to_owned() };
-    AdminError::Invalid(vec![fault])
+    AdminError::Invalid(vec![Fault::new(pointer, message)])
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
 use sluice_engine::retention::RETENTION_DAYS_MAX;
-use sluice_engine::rows::{DeliveryState, ErasedAnswers};
+use sluice_engine::rows::{AnswersOnErasure, DeliveryState};
 use sluice_engine::webhooks::format;
 use sluice_engine::{AdminError, EndpointState, ReportState, StoreError};
 use sluice_flow::event::EventType;
@@ -86,7 +86,7 @@ pub(super) fn identity_type() -> Object {
 }
 
 pub(super) fn answers() -> Object {
-    one_of(&ErasedAnswers::ALL.map(ErasedAnswers::as_str))
+    one_of(&AnswersOnErasure::ALL.map(AnswersOnErasure::as_str))
 }
 
 pub(super) fn order() -> Object {

@@ -109,8 +109,8 @@ struct Version {
 }
 
 /// `open`: it accepts responses. `grace`: it still does, although a newer one is published.
-/// `closed`: no longer. `scheduled`: not yet. `retired`: it was withdrawn, or its flow archived.
-/// `draft`: it was never published.
+/// `closed`: no longer. `scheduled`: not yet. `retired`: it was retired, or its flow was
+/// archived. `draft`: it was never published.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = VersionStatus)]
@@ -284,7 +284,7 @@ async fn schema(
 
 /// Retire a version
 ///
-/// Withdraws it at once, without a grace window: no client can fetch it any more. Its responses
+/// Retires it at once, without a grace window: no client can fetch it any more. Its responses
 /// stay. Retiring it again changes nothing.
 #[utoipa::path(
     post, path = "/flow_versions/{flowVersionId}/retire", operation_id = "retireVersion",

@@ -23,7 +23,7 @@ use sluice_http::access::{AccessCheck, key_and_rest, needs_token};
 use sluice_http::client::Peer;
 use sluice_http::rate::AddressLimit;
 use sluice_http::reply::{self, Refusal};
-use sluice_http::{Limits, cors, negotiate, path_id, query, store_down};
+use sluice_http::{Limits, cors, negotiate, path_segment, query, store_down};
 
 /// How long a resolved flow may be cached at most, in seconds: all clients see a publish within
 /// that time.
@@ -129,7 +129,7 @@ async fn schema(
 ) -> Response {
     answer(&reads, address(&from), &request_head(request), async |app, head| {
         let path = head.uri.path();
-        let version = path_id::decoded(path.rsplit('/').nth(1).unwrap_or_default());
+        let version = path_segment::decoded(path.rsplit('/').nth(1).unwrap_or_default());
         let found = reads.engine.submission_schema(app, &version, generation(head)?).await;
         let served = found.map_err(unread)?.ok_or(Refusal::FlowVersionNotFound)?;
         let freshness = format!("{}, max-age={SCHEMA_SECONDS}", audience(app));
@@ -270,7 +270,7 @@ fn max_age_seconds(resolved: &Resolved) -> i64 {
 }
 
 fn last_segment(head: &Parts) -> Cow<'_, str> {
-    path_id::decoded(head.uri.path().rsplit('/').next().unwrap_or_default())
+    path_segment::decoded(head.uri.path().rsplit('/').next().unwrap_or_default())
 }
 
 fn request_head(request: Request) -> Parts {

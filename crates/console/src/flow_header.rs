@@ -68,7 +68,7 @@ impl FlowHeader<'_> {
                         _ => {}
                     }
                     (post("duplicate", "Duplicate"))
-                    @if stage == FlowStage::Archived { (post("unarchive", "Restore")) }
+                    @if stage == FlowStage::Archived { (post("restore", "Restore")) }
                     @else { a.button.quiet href={ (base) "/archive" } data-dialog { "Archive…" } }
                 }
             }

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 use sluice_engine::{AdminError, AdminResult};
 use sluice_flow::definition::Fault;
-use sluice_http::path_id::{self, PathId};
+use sluice_http::path_segment::{self, PathId};
 use sluice_http::{query, upload};
 
 use super::reply::Refused;
@@ -25,7 +25,7 @@ impl<T: PathId, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
-        Ok(Self(path_id::in_path(parts).await?))
+        Ok(Self(path_segment::in_path(parts).await?))
     }
 }
 

@@ -8,6 +8,7 @@ use http::header::COOKIE;
 use http::{HeaderMap, Method};
 use sluice_engine::{Actor, Secret, Session};
 use sluice_flow::id::UserId;
+use sluice_flow::time::DAY_SECONDS;
 use sluice_http::negotiate;
 
 use super::Console;
@@ -15,7 +16,7 @@ use super::reply::Refused;
 
 const SESSION: &str = "__Host-sluice";
 /// The longest lifetime of a session, in seconds; the server ends it, whatever the browser keeps.
-const KEPT_SECONDS: u32 = 7 * 24 * 60 * 60;
+const KEPT_SECONDS: i64 = 7 * DAY_SECONDS;
 const THEME: &str = "sluice_theme";
 /// What this browser has just done and may undo: only its own server can set it.
 const DID: &str = "__Host-sluice-did";

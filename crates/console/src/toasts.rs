@@ -26,7 +26,7 @@ impl Toast {
         let flow = if name == "archived" { detail.parse().ok() } else { flow };
         let flow = flow.filter(|flow| did == Some(action(*flow, word).as_str()));
         let undo = match (name, flow) {
-            ("archived", Some(flow)) => Some(undo(flow, "unarchive", html! {})),
+            ("archived", Some(flow)) => Some(undo(flow, "restore", html! {})),
             ("closed", Some(flow)) => Some(reopen(flow, detail)),
             ("reopened", Some(flow)) => Some(undo(flow, "close", html! {})),
             _ => None,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use serde::{Deserialize, Serialize};
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_SECONDS, Timestamp};
 use sluice_store::{
     AdminRequestRow, AdminRequestWrite, At, RequestFingerprint, StoreError, StoreResult, Write,
     first_half,
@@ -32,7 +32,7 @@ use crate::ids::{fill_random, random_bits};
 use crate::request_scope::RequestScope;
 
 /// How long a key is remembered.
-pub const KEPT_SECONDS: i64 = 24 * 60 * 60;
+pub const KEPT_SECONDS: i64 = DAY_SECONDS;
 /// How long an attempt may go on without a write before another one may take its place.
 pub const LEASE_SECONDS: i64 = 30;
 /// The most keys of one token that are remembered at a time, and the bytes of their replies.

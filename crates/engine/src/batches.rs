@@ -25,7 +25,7 @@ pub(crate) const BATCH_MAX: usize = 512;
 /// The number of a lane's responses that must wait before a second concurrent write starts.
 const FURTHER_ROWS_MIN: usize = 128;
 /// A write that takes longer than this does not delay the next one of its lane.
-pub(crate) const SLOW: Duration = Duration::from_millis(100);
+pub(crate) const SLOW_WRITE: Duration = Duration::from_millis(100);
 
 /// The first capacity of a line of waiting submissions.
 const LINE_ROWS: usize = 32;
@@ -293,8 +293,8 @@ impl<T: Weighted> Batches<T> {
             return true;
         };
         let waiting = self.waiting.get(lane).map_or(0, |line| line.queued.len());
-        let is_worth =
-            || waiting >= FURTHER_ROWS_MIN || now().duration_since(under_way.last_started) >= SLOW;
+        let is_slow = || now().duration_since(under_way.last_started) >= SLOW_WRITE;
+        let is_worth = || waiting >= FURTHER_ROWS_MIN || is_slow();
         under_way.count < places && is_worth()
     }
 

@@ -27,7 +27,7 @@ use crate::boxed;
 use crate::core::Core;
 use crate::definitions::stored_definition;
 use crate::handle::{AppHandle, FlowHandle};
-use crate::mail_queue::reopened;
+use crate::mail_queue::reopened_for_one;
 
 /// The number of versions, and of responses, to read at a time.
 const VERSIONS_PAGE: usize = 100;
@@ -234,8 +234,8 @@ async fn count_between(
     Ok(())
 }
 
-/// The room that the deletion of a response makes, and the e-mails that waited for it; empty if
-/// its flow limits nothing.
+/// The room that the deletion of a response makes, and the e-mail that waited longest for it; empty
+/// if its flow limits nothing.
 pub(crate) async fn release(core: &Core, row: &ResponseRow) -> StoreResult<Vec<Write>> {
     let Some(found) = core.store.find_version(row.flow_version_id).await? else {
         return Ok(Vec::new());
@@ -249,7 +249,7 @@ pub(crate) async fn release(core: &Core, row: &ResponseRow) -> StoreResult<Vec<W
     let counters = limits.into_iter().map(|limit| limit.counter).collect();
     let (app_id, flow_id) = (row.app_id, row.flow_id);
     let release = Write::Closing(ClosingWrite::Release { app_id, flow_id, counters });
-    Ok(vec![release, reopened(&found.flow, Some(core.now()))])
+    Ok(vec![release, reopened_for_one(&found.flow, core.now())])
 }
 
 /// Refuses to publish a definition without the questions that the flow's quotas ask about.

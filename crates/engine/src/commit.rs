@@ -25,7 +25,7 @@ use sluice_store::{NewResponse, Outcome, Resume, Store, StoreError};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::batches::{Added, Batch, Batches, Queued, SLOW, WriteLane};
+use crate::batches::{Added, Batch, Batches, Queued, SLOW_WRITE, WriteLane};
 use crate::clock::Clock;
 use crate::commit_outcome::{CommitOutcome, QueueFull};
 use crate::commit_queue::{Pending, Queue, QueuedSubmission};
@@ -74,7 +74,7 @@ impl Committer {
             queue,
             ended,
             has_failed: AtomicBool::new(false),
-            looks_again: AtomicBool::new(false),
+            is_start_scheduled: AtomicBool::new(false),
         }))
     }
 
@@ -182,8 +182,8 @@ struct Writer {
     ended: Notify,
     /// A write failed; see [`Committer::take_failure`].
     has_failed: AtomicBool,
-    /// A task of [`Writer::look_again`] is waiting.
-    looks_again: AtomicBool,
+    /// A task of [`Writer::start_writes_later`] is waiting.
+    is_start_scheduled: AtomicBool,
 }
 
 impl Writer {
@@ -200,23 +200,24 @@ impl Writer {
             drop(queue);
             match next {
                 Some(batch) => self.write(batch),
-                None if may_start_later => return self.look_again(),
+                None if may_start_later => return self.start_writes_later(),
                 None => return,
             }
         }
     }
 
-    /// Starts the writes that may start once those in progress are slow.
-    fn look_again(self: &Arc<Self>) {
-        // Absent only while the process ends.
+    /// Starts further writes once those in progress count as slow.
+    fn start_writes_later(self: &Arc<Self>) {
+        // Only stores with several lanes come here, and they call back on the runtime; it is
+        // absent only while the process ends.
         let Ok(runtime) = Handle::try_current() else { return };
-        if self.looks_again.swap(true, Ordering::Relaxed) {
+        if self.is_start_scheduled.swap(true, Ordering::Relaxed) {
             return;
         }
         let writer = Arc::clone(self);
         runtime.spawn(async move {
-            tokio::time::sleep(SLOW).await;
-            writer.looks_again.store(false, Ordering::Relaxed);
+            tokio::time::sleep(SLOW_WRITE).await;
+            writer.is_start_scheduled.store(false, Ordering::Relaxed);
             writer.start_writes();
         });
     }
@@ -251,7 +252,7 @@ impl Writer {
         let is_last = next.is_none() && queue.is_closed;
         drop(queue);
         if may_start_later {
-            self.look_again();
+            self.start_writes_later();
         }
         if is_last {
             self.ended.notify_waiters();

@@ -24,7 +24,8 @@ pub(crate) struct Pending {
     pub(crate) response: NewResponse,
     /// When its version stops accepting, if that is known.
     pub(crate) accepts_until: Option<Timestamp>,
-    /// It was [`CommitOutcome::Busy`] before.
+    /// Whether it must be written by itself, because its app was busy in an earlier write
+    /// ([`CommitOutcome::Busy`]).
     pub(crate) alone: bool,
 }
 
@@ -71,7 +72,7 @@ impl Weighted for QueuedSubmission {
     }
 }
 
-/// All of them, with what limits their number.
+/// The waiting submissions, within limits on their number and bytes.
 pub(crate) struct Queue {
     pub(crate) batches: Batches<QueuedSubmission>,
     pub(crate) bytes: usize,

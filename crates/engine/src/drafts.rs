@@ -159,7 +159,7 @@ impl FlowHandle {
         })
     }
 
-    /// Makes the draft as published again, if the author has seen the draft with this tag.
+    /// Resets the draft to the published version, if the author has seen the draft with this tag.
     #[boxed]
     pub async fn discard_draft(&self, seen: &str) -> AdminResult<()> {
         let Some(published) = &self.current else {

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use sluice_flow::id::AuditId;
 use sluice_store::{
-    AuditRow, ErasedAnswers, ErasedPart, Erasure, ErasureTarget, RespondentRow, Store, StoreResult,
+    AnswersOnErasure, AuditRow, ErasedPart, Erasure, ErasureTarget, RespondentRow, Store,
+    StoreResult,
 };
 use tokio::sync::{Mutex, Notify, watch};
 
@@ -90,7 +91,7 @@ impl Erasures {
         failed
     }
 
-    fn continued(&self, row: &RespondentRow, answers: ErasedAnswers) -> Erasure {
+    fn continued(&self, row: &RespondentRow, answers: AnswersOnErasure) -> Erasure {
         let audit = AuditRow {
             audit_id: AuditId::from_uuid(self.ids.next(self.clock.now())),
             app_id: Some(row.app_id),
@@ -105,6 +106,6 @@ impl Erasures {
 }
 
 /// What the audit log records of an erasure.
-pub(crate) fn detail(answers: ErasedAnswers) -> serde_json::Value {
+pub(crate) fn detail(answers: AnswersOnErasure) -> serde_json::Value {
     json!({"answers": answers.as_str()})
 }

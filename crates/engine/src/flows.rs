@@ -278,7 +278,7 @@ impl FlowHandle {
 
     /// Undoes [`Self::archive`]: the flow is as it was before. A flow in use is left unchanged.
     #[boxed]
-    pub async fn unarchive(&self) -> AdminResult<()> {
+    pub async fn restore(&self) -> AdminResult<()> {
         retry_on_conflict(|is_retry| async move {
             let newest = if is_retry { Some(self.read_again().await?) } else { None };
             let state: &FlowState = newest.as_ref().unwrap_or(self);

@@ -184,8 +184,8 @@ pub mod fuzzing {
 /// The rows that transports show, so that they do not depend on the store.
 pub mod rows {
     pub use sluice_store::{
-        AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, DeliveryRow, DeliveryState,
-        EndpointHealth, ErasedAnswers, FlowRow, FlowState, GrantRow, IdentityKeyKind,
+        AnswersOnErasure, AppLimits, AppRow, AssetInfo, AuditRow, ConsentRow, DeliveryRow,
+        DeliveryState, EndpointHealth, FlowRow, FlowState, GrantRow, IdentityKeyKind,
         IdentityKeyRow, IdentityVerification, ImageType, InvitationCounts, InvitationRow, MailEnd,
         Order, Page, Respondent, ResponsePage, ResponseRow, Role, Scope, TestCursor,
         TestResponseRow, TokenRow, VersionRow, VersionState,

@@ -64,6 +64,12 @@ pub(crate) fn reopened(flow: &FlowRow, at: Option<Timestamp>) -> Write {
     Write::Mail(MailWrite::Reopen { app_id, flow_id, at })
 }
 
+/// Sends one of the invitations that wait because the flow is full: there is room for one.
+pub(crate) fn reopened_for_one(flow: &FlowRow, at: Timestamp) -> Write {
+    let (app_id, flow_id) = (flow.app_id, flow.flow_id);
+    Write::Mail(MailWrite::ReopenOne { app_id, flow_id, at })
+}
+
 /// The `detail` of an e-mail with a password link.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PasswordDetail {

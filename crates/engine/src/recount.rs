@@ -111,7 +111,7 @@ async fn recount_limits(store: &dyn Store, state: &FlowState, now: Now<'_>) -> S
             return Ok::<_, StoreError>(());
         };
         let at = At::App { app: state.flow.app_id, expected: state.revision };
-        // There may be room now for those whose invitations wait.
+        // Invitations that waited because the flow was full are checked again.
         let mails = reopened(&state.flow, Some(now()));
         store.apply(at, vec![write, mails].into()).await
     })

@@ -107,7 +107,7 @@ impl RespondentFile {
 
 impl From<ProfileIdentity> for IdentityJson {
     fn from(known: ProfileIdentity) -> Self {
-        Self { kind: known.of, value: known.value }
+        Self { kind: known.kind, value: known.value }
     }
 }
 

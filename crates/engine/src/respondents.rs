@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use sluice_flow::id::{AppId, RespondentId, ResponseId};
 use sluice_flow::respondent::{IdentityType, ProfileIdentity};
 use sluice_store::{
-    AuditRow, ConsentRow, ErasedAnswers, Erasure, ErasureTarget, InvitationRow, Page, Respondent,
-    ResponseRow, Scope,
+    AnswersOnErasure, AuditRow, ConsentRow, Erasure, ErasureTarget, InvitationRow, Page,
+    Respondent, ResponseRow, Scope,
 };
 
 use crate::actor::Actor;
@@ -102,7 +102,7 @@ impl AppHandle {
     pub async fn erase_known(
         &self,
         known: ProfileIdentity,
-        answers: ErasedAnswers,
+        answers: AnswersOnErasure,
     ) -> AdminResult<Erased> {
         let core = self.permit.core(Scope::Erase)?;
         let app = self.app_id();
@@ -213,7 +213,7 @@ impl RespondentHandle {
     /// Erases the respondent, and keeps or deletes the answers. If that takes long, it continues in
     /// the background.
     #[boxed]
-    pub async fn erase(&self, answers: ErasedAnswers) -> AdminResult<Erased> {
+    pub async fn erase(&self, answers: AnswersOnErasure) -> AdminResult<Erased> {
         self.erase_within(answers, ERASURE_CALL_MAX).await
     }
 
@@ -221,7 +221,7 @@ impl RespondentHandle {
     #[boxed]
     pub async fn erase_within(
         &self,
-        answers: ErasedAnswers,
+        answers: AnswersOnErasure,
         time: Duration,
     ) -> AdminResult<Erased> {
         let core = self.permit.core(Scope::Erase)?;
@@ -295,7 +295,7 @@ async fn erase(
     core: &Core,
     app_id: AppId,
     target: ErasureTarget,
-    answers: ErasedAnswers,
+    answers: AnswersOnErasure,
     audit: AuditRow,
     time: Option<Duration>,
 ) -> AdminResult<Erased> {

@@ -90,7 +90,7 @@ impl Bytes {
             }
             Record::Identity(row) => {
                 self.ids(&[row.app_id.uuid(), row.respondent_id.uuid()]);
-                self.text(row.known.of.as_str());
+                self.text(row.known.kind.as_str());
                 self.text(&row.known.value);
             }
             Record::Consent(row) => self.ids(&[

@@ -1,4 +1,5 @@
-//! The languages of our own texts: those around an author's, on hosted pages and in e-mails.
+//! The languages of Sluice's own texts, which surround an author's texts on hosted pages and in
+//! e-mails.
 //!
 //! This table is the only list of them. The files of texts are selected by an exhaustive match, so
 //! the compiler requires one for each language.
@@ -7,7 +8,7 @@ use crate::locale;
 
 macro_rules! languages {
     ($($variant:ident = $tag:literal, $name:literal;)*) => {
-        /// A language that our own texts have.
+        /// A language of these texts.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum PageLanguage {
             $(#[doc = $name] $variant,)*
@@ -50,8 +51,8 @@ languages! {
 }
 
 impl PageLanguage {
-    /// The one for a reader of a language: that language, or another variant of it. Chinese in
-    /// traditional characters is read by others than in simplified ones, so it has none.
+    /// The one for a reader of a language: that language, or another variant of it. Readers of
+    /// Traditional Chinese get none, because Simplified Chinese is a different script.
     pub fn for_tag(tag: &str) -> Option<Self> {
         if locale::is_traditional_chinese(tag) {
             return None;

@@ -22,6 +22,11 @@ pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
+/// A count with its English unit: 1 response, 2 responses.
+pub fn counted(count: u64, unit: &str) -> String {
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A text with one form per category.
 #[derive(Debug, Clone, Copy)]
 pub struct Forms {
@@ -130,6 +135,13 @@ mod tests {
             for (number, form) in numbers {
                 assert_eq!(ALL.select(language, number), form, "{language} {number}");
             }
+        }
+    }
+
+    #[test]
+    fn a_count_of_one_has_no_plural() {
+        for (count, text) in [(0, "0 responses"), (1, "1 response"), (2, "2 responses")] {
+            assert_eq!(counted(count, "response"), text);
         }
     }
 

@@ -54,18 +54,18 @@ impl IdentityType {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProfileIdentity {
     #[serde(rename = "type")]
-    pub of: IdentityType,
+    pub kind: IdentityType,
     pub value: String,
 }
 
 impl ProfileIdentity {
     /// Normalised for comparison: the ASCII case of an address is ignored.
-    pub fn new(of: IdentityType, value: &str) -> Self {
-        let value = match of {
+    pub fn new(kind: IdentityType, value: &str) -> Self {
+        let value = match kind {
             IdentityType::UserId => value.to_owned(),
             IdentityType::Email => value.to_ascii_lowercase(),
         };
-        Self { of, value }
+        Self { kind, value }
     }
 }
 
@@ -92,7 +92,7 @@ impl Claim {
                 known.push(identity);
             }
         }
-        known.sort_by_key(|identity| identity.of);
+        known.sort_by_key(|identity| identity.kind);
         let new_id = RespondentId::from_uuid(uuid::Uuid::nil());
         (!known.is_empty()).then_some(Self { identities: known, new_id })
     }
@@ -123,18 +123,18 @@ pub struct Link {
 
 /// Decides a claim, given the profiles that have its identities.
 pub fn link(claim: &Claim, holders: &HashMap<ProfileIdentity, Holder>) -> Link {
-    let user_id = claim.identities.iter().find(|it| it.of == IdentityType::UserId);
+    let user_id = claim.identities.iter().find(|it| it.kind == IdentityType::UserId);
     let by_user_id = user_id.and_then(|it| holders.get(it));
     let mut by_email = claim
         .identities
         .iter()
-        .filter(|it| it.of == IdentityType::Email)
+        .filter(|it| it.kind == IdentityType::Email)
         .filter_map(|it| holders.get(it))
         .filter(|holder| user_id.is_none() || !holder.has_user_id);
     let found = by_user_id.or_else(|| by_email.next());
     let mut room =
         ADDRESSES_PER_RESPONDENT_MAX.saturating_sub(found.map_or(0, |holder| holder.addresses));
-    let fits = |it: &&ProfileIdentity| match it.of {
+    let fits = |it: &&ProfileIdentity| match it.kind {
         IdentityType::UserId => true,
         IdentityType::Email => {
             let fits = room > 0;
@@ -156,7 +156,7 @@ pub fn remember(holders: &mut HashMap<ProfileIdentity, Holder>, link: &Link) {
         return;
     }
     let respondent = link.respondent;
-    let user_ids = link.added.iter().filter(|it| it.of == IdentityType::UserId).count();
+    let user_ids = link.added.iter().filter(|it| it.kind == IdentityType::UserId).count();
     let before = holders.values().find(|it| it.respondent == respondent);
     let holder = Holder {
         respondent,

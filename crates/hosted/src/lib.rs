@@ -49,7 +49,7 @@ use sluice_flow::submission::TextMap;
 use sluice_http::client::{Peer, Proxies, SendLimiter};
 use sluice_http::exchange::Failure;
 use sluice_http::rate::AddressLimit;
-use sluice_http::{Limits, Network, body, path_id, query, store_down};
+use sluice_http::{Limits, Network, body, path_segment, query, store_down};
 
 use self::assets::{EMBED, EMBED_NAME, SCRIPT};
 use self::form::Form;
@@ -324,7 +324,7 @@ async fn counted_visit(
 async fn script(request: Request) -> Response {
     const TYPE: &str = "text/javascript; charset=utf-8";
     let (_, head) = head_of(request);
-    match &*path_id::decoded(head.uri.path().rsplit('/').next().unwrap_or_default()) {
+    match &*path_segment::decoded(head.uri.path().rsplit('/').next().unwrap_or_default()) {
         name if name == SCRIPT.name => {
             sluice_http::reply::file(TYPE, &SCRIPT.served, &head.headers)
         }
@@ -339,7 +339,7 @@ async fn logo(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
     if let Err(limited) = hosted.admit(peer, &head.headers) {
         return sluice_http::reply::Refusal::RateLimited(limited).reply();
     }
-    let mut parts = head.uri.path().split('/').skip(2).map(path_id::decoded);
+    let mut parts = head.uri.path().split('/').skip(2).map(path_segment::decoded);
     let (flow, file) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let found = hosted.engine.links().flow(&flow).await;
     let flow = match &found {

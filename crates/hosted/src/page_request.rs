@@ -16,7 +16,7 @@ use sluice_flow::invitation::InvitationState;
 use sluice_flow::lifecycle::FlowStatus;
 use sluice_flow::submission::TextMap;
 use sluice_http::access::{AccessCheck, AccessDenied};
-use sluice_http::{path_id, query, store_down};
+use sluice_http::{path_segment, query, store_down};
 
 use super::page::{Frame, PreviewContext};
 use super::parameters::Parameters;
@@ -66,7 +66,7 @@ impl PageRequest {
     pub(super) async fn resolve(engine: &Engine, head: Parts) -> Result<Self, PageRefused> {
         let query = head.uri.query();
         let accepted = text(&head.headers, ACCEPT_LANGUAGE).map(str::to_owned);
-        let flow_id = path_id::decoded(head.uri.path().split('/').nth(2).unwrap_or_default());
+        let flow_id = path_segment::decoded(head.uri.path().split('/').nth(2).unwrap_or_default());
         let found = engine.links().flow(&flow_id).await;
         let flow = match found {
             Ok(Ok(flow)) => flow,

@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use http::Method;
 use sluice_http::client::Peer;
-use sluice_http::{path_id, store_down};
+use sluice_http::{path_segment, store_down};
 
 use super::Hosted;
 use super::limited;
@@ -26,7 +26,7 @@ pub(super) async fn page(State(hosted): State<Arc<Hosted>>, request: Request) ->
         Err(limited) => return limited::page(&head.headers, &limited),
     };
     let address = head.uri.path().to_owned();
-    let mut parts = address.split('/').skip(2).map(path_id::decoded);
+    let mut parts = address.split('/').skip(2).map(path_segment::decoded);
     let (flow, token) = (parts.next().unwrap_or_default(), parts.nth(1).unwrap_or_default());
     let tested = match hosted.engine.links().tested_flow(&flow, &token).await {
         Ok(Some(tested)) => tested,

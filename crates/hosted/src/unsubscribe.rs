@@ -14,7 +14,7 @@ use maud::html;
 use sluice_engine::mail::Unsubscription;
 use sluice_flow::phrase::fill;
 use sluice_http::client::Peer;
-use sluice_http::{path_id, store_down};
+use sluice_http::{path_segment, store_down};
 
 use super::page::{Frame, PageData};
 use super::page_request::{UNREAD, text};
@@ -57,7 +57,7 @@ async fn read(hosted: &Hosted, request: Request) -> Result<(Parts, Unsubscriptio
     let limited = |by| limited::page(&head.headers, &by);
     hosted.addresses.admit_read(&hosted.engine, peer, &head.headers).map_err(limited)?;
     let id = head.uri.path().rsplit('/').next().unwrap_or_default();
-    let found = hosted.engine.links().unsubscription(&path_id::decoded(id)).await;
+    let found = hosted.engine.links().unsubscription(&path_segment::decoded(id)).await;
     match found {
         Ok(Some(found)) => Ok((head, found)),
         Ok(None) => Err(framed(&head.headers, None, |frame| frame.missing())),

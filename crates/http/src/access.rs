@@ -14,7 +14,7 @@ use sluice_engine::verify::{Presented, TokenRefused};
 use sluice_engine::{AppView, Engine, Limited};
 use sluice_flow::identity::Bearer;
 
-use crate::path_id;
+use crate::path_segment;
 use crate::store_down::store_down;
 
 /// The path segments before the key.
@@ -127,5 +127,5 @@ fn presented(headers: &HeaderMap) -> Presented<'_> {
 pub fn key_and_rest(path: &str) -> (Cow<'_, str>, &str) {
     let after_base = path.strip_prefix(BASE).unwrap_or_default();
     let (key, rest) = after_base.split_once('/').unwrap_or((after_base, ""));
-    (path_id::decoded(key), rest)
+    (path_segment::decoded(key), rest)
 }

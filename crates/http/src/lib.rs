@@ -22,7 +22,7 @@ pub mod multipart;
 pub mod nats;
 pub mod negotiate;
 pub mod outbound;
-pub mod path_id;
+pub mod path_segment;
 pub mod preview;
 pub mod query;
 pub mod rate;

@@ -72,7 +72,7 @@ Examples:
   sluice serve --listen 0.0.0.0:8080        the same, reachable from other machines
   sluice flow check survey.yaml             list every fault of a flow file, offline
   sluice flow push survey.yaml --publish    create it on a running server and publish it
-  sluice flow apply flows/*.yaml            make flows as their files describe them
+  sluice flow apply flows/*.yaml            make flows match their files
   sluice types fl_… > feedback.ts           the TypeScript type of its answers
   sluice responses tail fl_…                print responses as they arrive
   sluice import typeform form.json          make a flow from a definition of another tool

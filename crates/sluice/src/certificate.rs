@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sluice_engine::Engine;
 use sluice_engine::clock::{Clock as _, SystemClock};
+use sluice_flow::time::DAY_SECONDS;
 use sluice_web::{Tls, TlsError, TlsFiles};
 
 use crate::args::ServeArgs;
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 /// How often the files are compared with those that were loaded.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// A certificate that expires sooner is worth a line in the log, each time that it is loaded.
-const SOON_SECONDS: i64 = 14 * 24 * 60 * 60;
+const SOON_SECONDS: i64 = 14 * DAY_SECONDS;
 
 /// Both files, or none.
 pub(crate) fn resolve(given: &ServeArgs, file: &ServeArgs) -> Result<Option<TlsFiles>, Failure> {

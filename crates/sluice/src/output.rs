@@ -5,6 +5,8 @@
 
 use std::io::{self, Write};
 
+pub(crate) use sluice_flow::phrase::counted;
+
 use crate::failure::Failure;
 
 /// Prints a result. Returns an error if the reader has closed the pipe, so that callers can stop.
@@ -26,11 +28,6 @@ pub(crate) fn note(text: impl std::fmt::Display) {
 
 pub(crate) fn print_failure(failure: &Failure) {
     note(format_args!("sluice: {failure}"));
-}
-
-/// A count with its unit: 1 response, 2 responses.
-pub(crate) fn counted(count: u64, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Makes untrusted text safe to show on one line of a terminal: quotes it if needed, and escapes
@@ -63,13 +60,6 @@ fn is_unsafe(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_count_of_one_has_no_plural() {
-        for (count, text) in [(0, "0 responses"), (1, "1 response"), (2, "2 responses")] {
-            assert_eq!(counted(count, "response"), text);
-        }
-    }
 
     #[test]
     fn untrusted_text_cannot_leave_its_line() {

@@ -30,7 +30,11 @@ fn check(rule: fn(&Source) -> Vec<String>) {
         "only {} files found: the search for files is broken",
         sources.len()
     );
-    let offences: Vec<String> = sources.iter().flat_map(rule).collect();
+    none(sources.iter().flat_map(rule));
+}
+
+fn none(offences: impl Iterator<Item = String>) {
+    let offences: Vec<String> = offences.collect();
     assert!(offences.is_empty(), "{} offence(s):\n  {}", offences.len(), offences.join("\n  "));
 }
 
@@ -117,6 +121,9 @@ fn no_file_is_longer_than_500_lines() {
 #[test]
 fn no_comment_is_wider_than_100_columns() {
     check(rules::wide_comment);
+    let fuzz_targets = Source::below("fuzz/targets");
+    assert!(fuzz_targets.len() > 10, "only {} fuzz targets found", fuzz_targets.len());
+    none(fuzz_targets.iter().flat_map(rules::wide_comment));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use sluice_flow::id::{AppId, EventId, FlowId, RespondentId, ResponseId, v7};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-use crate::{ErasedAnswers, Order, ResponseRow};
+use crate::{AnswersOnErasure, Order, ResponseRow};
 
 /// The type of an event that announces a response again, which was stored behind the horizon.
 pub const LATE: &str = "response.created";
@@ -57,7 +57,7 @@ impl EventRow {
     pub(crate) fn erased(
         app_id: AppId,
         respondent: RespondentId,
-        answers: ErasedAnswers,
+        answers: AnswersOnErasure,
         event_id: EventId,
     ) -> Self {
         let answers = answers.as_str();

@@ -170,6 +170,12 @@ pub enum MailWrite {
         flow_id: FlowId,
         at: Option<Timestamp>,
     },
+    /// Sends the invitation of a flow at a time that has waited longest because it was closed.
+    ReopenOne {
+        app_id: AppId,
+        flow_id: FlowId,
+        at: Timestamp,
+    },
     Remove(Option<AppId>, MailId),
 }
 

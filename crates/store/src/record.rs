@@ -319,7 +319,7 @@ impl Record {
             Self::Audit(audit) => cursor(audit.app_id, audit.audit_id.uuid().as_bytes()),
             Self::Respondent(row) => cursor(Some(row.app_id), row.respondent_id.uuid().as_bytes()),
             Self::Identity(row) => {
-                let key = [row.known.of.as_str(), "\0", &row.known.value].concat();
+                let key = [row.known.kind.as_str(), "\0", &row.known.value].concat();
                 cursor(Some(row.app_id), key.as_bytes())
             }
             Self::Consent(row) => cursor(Some(row.app_id), row.response_id.uuid().as_bytes()),

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, RespondentId, ResponseId};
 use sluice_flow::respondent::{IDENTITIES_PER_RESPONDENT_MAX, ProfileIdentity};
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, Timestamp};
 
 use crate::AuditRow;
 
@@ -16,18 +16,16 @@ use crate::AuditRow;
 /// from before the limit may have more.
 pub const ERASURE_IDENTITIES_MAX: usize = 2 * IDENTITIES_PER_RESPONDENT_MAX;
 
-pub(crate) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
-
 /// What happens to the answers of an erased person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ErasedAnswers {
+pub enum AnswersOnErasure {
     /// They stay, without anything that links them to the person.
     Keep,
     Delete,
 }
 
-impl ErasedAnswers {
+impl AnswersOnErasure {
     pub const ALL: [Self; 2] = [Self::Keep, Self::Delete];
 
     /// The name used in requests, events and the audit log.
@@ -46,7 +44,7 @@ impl ErasedAnswers {
 /// An erasure in progress. Stored with the profile until the profile is removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErasureMark {
-    pub answers: ErasedAnswers,
+    pub answers: AnswersOnErasure,
     /// The identities of the profile, to cut out of every response that is kept; empty if the
     /// answers are deleted. Lookups by identity do not use them.
     pub identities: Vec<ProfileIdentity>,
@@ -65,7 +63,7 @@ pub enum ErasureTarget {
 pub struct Erasure {
     pub app_id: AppId,
     pub target: ErasureTarget,
-    pub answers: ErasedAnswers,
+    pub answers: AnswersOnErasure,
     /// Written with the first batch. Contains nothing that identifies the person.
     pub audit: AuditRow,
     /// The most identities that one batch takes, and the most responses, consents and invitations
@@ -138,8 +136,10 @@ impl Erasure {
         found: &[ProfileIdentity],
     ) -> ErasureMark {
         let begun_answers = begun.map(|it| it.answers);
-        if self.answers == ErasedAnswers::Delete || begun_answers == Some(ErasedAnswers::Delete) {
-            return ErasureMark { answers: ErasedAnswers::Delete, identities: Vec::new() };
+        if self.answers == AnswersOnErasure::Delete
+            || begun_answers == Some(AnswersOnErasure::Delete)
+        {
+            return ErasureMark { answers: AnswersOnErasure::Delete, identities: Vec::new() };
         }
         let mut identities = begun.map_or_else(Vec::new, |it| it.identities.clone());
         for known in found {
@@ -147,7 +147,7 @@ impl Erasure {
                 identities.push(known.clone());
             }
         }
-        ErasureMark { answers: ErasedAnswers::Keep, identities }
+        ErasureMark { answers: AnswersOnErasure::Keep, identities }
     }
 
     /// How many identities a batch reads: enough for the mark and for what it removes.
@@ -247,7 +247,7 @@ mod tests {
         let erasure = Erasure {
             app_id: AppId::from_uuid(Uuid::nil()),
             target: ErasureTarget::Respondent(RespondentId::from_uuid(Uuid::nil())),
-            answers: ErasedAnswers::Keep,
+            answers: AnswersOnErasure::Keep,
             audit,
             limit: 20,
         };
@@ -260,11 +260,11 @@ mod tests {
         let second = erasure.mark(Some(&first), &all);
         assert_eq!(second.identities.len(), ERASURE_IDENTITIES_MAX);
         assert_eq!(second.identities[..3], [0, 1, 2].map(address));
-        let delete = Erasure { answers: ErasedAnswers::Delete, ..erasure.clone() };
+        let delete = Erasure { answers: AnswersOnErasure::Delete, ..erasure.clone() };
         let deleting = delete.mark(Some(&second), &all);
         assert_eq!(
             deleting,
-            ErasureMark { answers: ErasedAnswers::Delete, identities: Vec::new() }
+            ErasureMark { answers: AnswersOnErasure::Delete, identities: Vec::new() }
         );
         assert_eq!(erasure.mark(Some(&deleting), &all), deleting, "deleting wins");
     }

@@ -5,6 +5,7 @@ schemathesis generates the requests: half of them fit the schemas, half do not; 
 
     pytest tests/openapi/any_input                                       # as in scripts/test: the same requests each time
     pytest tests/openapi/any_input --examples 500 --sequences 200        # the long form
+    scripts/postgres pytest tests/openapi/any_input                      # on PostgreSQL
 
 SLUICE_BIN names the binary.
 """

@@ -46,6 +46,16 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def new_database():
+    """The option for a new database in a temporary PostgreSQL; none without SLUICE_TEST_STORE: then the store is SQLite."""
+    url = os.environ.get("SLUICE_TEST_STORE")
+    if not url:
+        return []
+    name = f"schema_{os.getpid()}"
+    subprocess.run(["psql", "-X", "-q", "-d", url, "-c", f"CREATE DATABASE {name}"], check=True)
+    return ["--store", url.replace("/postgres?", f"/{name}?")]
+
+
 class Server:
     """`sluice serve` with an empty store."""
 
@@ -59,7 +69,7 @@ class Server:
             settings[limit] = "0"
         binary = os.environ.get("SLUICE_BIN", str(ROOT / "target/debug/sluice"))
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", f"{self.folder.name}/data", "--no-demo"]
-        command += ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http"]
+        command += ["--webhook-allow", "127.0.0.0/8", "--webhook-allow-http", *new_database()]
         self.log = pathlib.Path(self.folder.name) / "log"
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=log, text=True)

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 use sluice_engine::export::FORMATS;
-use sluice_http::path_id::{self, PathId as _};
+use sluice_http::path_segment::{self, PathId as _};
 
 use super::{definition, headers, limits};
 use crate::BASE;
@@ -56,7 +56,7 @@ fn add_path_parameters(document: &mut Value) {
 fn not_found(names: &[&str]) -> Value {
     let missing = |name: &&str| match *name {
         Kid::PARAMETER => Some(Kid::MISSING),
-        name => path_id::missing(name),
+        name => path_segment::missing(name),
     };
     let codes = names.iter().filter_map(missing).map(|it| format!("`{}`", it.code()));
     let content = json!({"schema": {"$ref": "#/components/schemas/Problem"}});

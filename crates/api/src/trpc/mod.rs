@@ -231,7 +231,7 @@ async fn refused(
     response
 }
 
-/// The transformers of the calls of a request, as far as its body shows them.
+/// The transformers of the calls of a request; empty if the body was not read.
 fn transformers(head: &Parts, body: Option<&Bytes>) -> Vec<Transformer> {
     let inputs = match body {
         None => Vec::new(),

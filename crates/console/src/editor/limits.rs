@@ -135,7 +135,8 @@ pub(super) fn fields(
     let definition = state.current.as_ref().or(state.draft.as_ref()).and_then(stored_definition);
     let definition = definition.as_ref();
     let errors = Errors(faults);
-    let so_far = closing.closing.close_after.map(|limit| counted(closing.counts.get(ALL), limit));
+    let so_far =
+        closing.closing.close_after.map(|limit| progress_text(closing.counts.get(ALL), limit));
     let hint = match &so_far {
         Some(so_far) => format!("{so_far} responses so far. Leave empty for no limit."),
         None => "Leave empty for no limit. Responses that are already stored count.".to_owned(),
@@ -175,7 +176,7 @@ fn quota_row(
     let condition = serde_json::from_str(when).unwrap_or_default();
     let label = format!("Quota: {}", in_words(&condition, definition));
     let stored = closing.closing.quotas.iter().find(|quota| quota.id == *id);
-    let so_far = stored.map(|quota| counted(closing.counts.get(id), quota.limit));
+    let so_far = stored.map(|quota| progress_text(closing.counts.get(id), quota.limit));
     let hint =
         so_far.map(|it| format!("{it} responses so far. Clear the number to remove the quota."));
     let limit = Field {
@@ -243,7 +244,7 @@ fn answers_of(
 }
 
 /// `37 of 200`.
-fn counted(count: u64, limit: u32) -> String {
+fn progress_text(count: u64, limit: u32) -> String {
     format!("{} of {}", number(count), number(u64::from(limit)))
 }
 

@@ -213,7 +213,7 @@ fn menu(entry: &FlowEntry, base: &str, writes: bool) -> Markup {
                     @if entry.status != FlowStage::Archived { a.button.quiet href={ (base) "/labels" } data-dialog { "Labels…" } }
                     form method="post" action={ (base) "/duplicate" } { button.button.quiet type="submit" { "Duplicate" } }
                     @if entry.status == FlowStage::Archived {
-                        form method="post" action={ (base) "/unarchive" } { button.button.quiet type="submit" { "Restore" } }
+                        form method="post" action={ (base) "/restore" } { button.button.quiet type="submit" { "Restore" } }
                     } @else { a.button.quiet href={ (base) "/archive" } data-dialog { "Archive…" } }
                 }
             }

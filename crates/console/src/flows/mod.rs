@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<Arc<Console>> {
         .route("/console/flows/{flowId}/duplicate", post(duplicate))
         .route("/console/flows/{flowId}/archive", get(archive::ask).post(archive::done))
         .route("/console/flows/{flowId}/labels", get(labels::ask).post(labels::save))
-        .route("/console/flows/{flowId}/unarchive", post(state::unarchive))
+        .route("/console/flows/{flowId}/restore", post(state::restore))
         .route("/console/flows/{flowId}/close", post(state::close))
         .route("/console/flows/{flowId}/reopen", post(state::reopen))
 }

@@ -3,12 +3,13 @@
 use maud::{Markup, html};
 use sluice_engine::AdminResult;
 use sluice_engine::summary::Spark;
+use sluice_flow::time::DAY_MILLIS;
 
 use crate::parts::{number, time};
 use crate::sidebar::Sidebar;
 
 /// A flow that ends within this time closes soon.
-const SOON_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
+const SOON_MILLIS: i64 = 7 * DAY_MILLIS;
 /// The most such flows that are named.
 const CLOSING_SHOWN: usize = 3;
 

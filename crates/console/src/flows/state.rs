@@ -37,13 +37,13 @@ pub(super) async fn reopen(
     Ok(back(flow, &form, "reopened"))
 }
 
-pub(super) async fn unarchive(
+pub(super) async fn restore(
     State(console): State<Arc<Console>>,
     visitor: Visitor,
     PathParam(flow): PathParam<FlowId>,
     Form(form): Form,
 ) -> Reply {
-    console.engine.flow(&visitor.actor, Scope::Write, flow).await?.unarchive().await?;
+    console.engine.flow(&visitor.actor, Scope::Write, flow).await?.restore().await?;
     Ok(back(flow, &form, "restored"))
 }
 

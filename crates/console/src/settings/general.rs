@@ -128,8 +128,7 @@ impl SettingsForm {
         let mut number = |pointer: &str, text: &str| -> Option<u64> {
             let read = text.parse().ok();
             if !text.is_empty() && read.is_none() {
-                let message = "must be a whole number, or empty".to_owned();
-                faults.push(Fault { pointer: pointer.to_owned(), message });
+                faults.push(Fault::new(pointer, "must be a whole number, or empty"));
             }
             read
         };

@@ -63,7 +63,7 @@ pub(super) async fn upload(
 ) -> Reply {
     let handle = console.engine.app(&visitor.actor, Scope::Write, app).await?;
     let refused = |kind, pointer: &str, message: String| {
-        let faults = vec![Fault { pointer: pointer.to_owned(), message }];
+        let faults = vec![Fault::new(pointer, message)];
         render(&console, &visitor, app, ImagesPage { kind, after: None, done: None, faults })
     };
     let field = format!("/{FIELD}");

@@ -55,10 +55,10 @@ pub(super) fn field(id: &str, sidebar: &Sidebar, typed: &str, error: Option<&str
 pub(super) fn chosen(form: &Fields) -> Result<Option<AppId>, Fault> {
     match form.get(NAME) {
         Some(EVERYWHERE) => Ok(None),
-        place => place.and_then(|id| id.parse().ok()).map(Some).ok_or_else(|| Fault {
-            pointer: POINTER.to_owned(),
-            message: "must be an app or all apps".to_owned(),
-        }),
+        place => {
+            let app = place.and_then(|id| id.parse().ok());
+            app.map(Some).ok_or_else(|| Fault::new(POINTER, "must be an app or all apps"))
+        }
     }
 }
 
@@ -66,10 +66,9 @@ pub(super) fn chosen(form: &Fields) -> Result<Option<AppId>, Fault> {
 pub(super) fn faults(error: AdminError) -> Result<Vec<Fault>, AdminError> {
     match error {
         AdminError::Invalid(faults) => Ok(faults),
-        AdminError::NotFound(Missing::App) => Ok(vec![Fault {
-            pointer: POINTER.to_owned(),
-            message: "is not the ID of an app".to_owned(),
-        }]),
+        AdminError::NotFound(Missing::App) => {
+            Ok(vec![Fault::new(POINTER, "is not the ID of an app")])
+        }
         other => Err(other),
     }
 }

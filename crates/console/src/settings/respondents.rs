@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
-use sluice_engine::rows::{ConsentRow, ErasedAnswers, Page, Respondent, Scope};
+use sluice_engine::rows::{AnswersOnErasure, ConsentRow, Page, Respondent, Scope};
 use sluice_engine::{AdminError, Missing};
 use sluice_flow::id::{AppId, RespondentId};
 use sluice_flow::respondent::IdentityType;
@@ -89,7 +89,7 @@ pub(super) async fn erase(
 ) -> Reply {
     of_app(&console, &visitor, app, respondent).await?;
     visitor.actor.need_in(Scope::Erase, app, Missing::Respondent)?;
-    let answers = form.get("answers").and_then(ErasedAnswers::named);
+    let answers = form.get("answers").and_then(AnswersOnErasure::named);
     let Some(answers) = answers.filter(|_| form.has("sure")) else {
         let text = "Choose what happens to the answers, and confirm that you are sure.";
         let page = person(&console, &visitor, app, respondent, Kind::Unfinished, Some(text));
@@ -211,7 +211,7 @@ fn profile(respondent: &Respondent, consents: &[ConsentRow], sidebar: &Sidebar) 
             h2 { (name_of(respondent)) }
             dl.facts {
                 dt { "ID" } dd { code { (respondent.row.respondent_id) } }
-                @for known in &respondent.identities { dt { (identity_type_label(known.of)) } dd { (known.value) } }
+                @for known in &respondent.identities { dt { (identity_type_label(known.kind)) } dd { (known.value) } }
                 @if let Some((first, last)) = respondent.seen {
                     dt { "First seen" } dd { (ago(first)) }
                     dt { "Last seen" } dd { (ago(last)) }
@@ -249,8 +249,8 @@ fn erasure(action: &str) -> Markup {
             form.form method="post" action=(action) data-confirm="Erase this person permanently?" {
                 fieldset {
                     legend.label { "Answers" }
-                    label.check { input type="radio" name="answers" value=(ErasedAnswers::Keep.as_str()) required; span { "Keep the answers anonymously: results do not change" } }
-                    label.check { input type="radio" name="answers" value=(ErasedAnswers::Delete.as_str()); span { "Delete the answers: they disappear from the results" } }
+                    label.check { input type="radio" name="answers" value=(AnswersOnErasure::Keep.as_str()) required; span { "Keep the answers anonymously: results do not change" } }
+                    label.check { input type="radio" name="answers" value=(AnswersOnErasure::Delete.as_str()); span { "Delete the answers: they disappear from the results" } }
                 }
                 label.check { input type="checkbox" name="sure" value="yes" required; span { "I understand that this cannot be undone" } }
                 div.buttons { button.button.danger.primary type="submit" { "Erase" } }

@@ -52,10 +52,8 @@ pub(super) async fn create(
     let held = |word: &str| form.all("scope").any(|it| it == word);
     visitor.actor.need_instance(Scope::Admin)?;
     let days = form.get("days").map(str::parse::<u32>).transpose();
-    let days = days.map_err(|_| Fault {
-        pointer: "/days".to_owned(),
-        message: "must be a whole number of days, or empty for no expiry".to_owned(),
-    });
+    let days = days
+        .map_err(|_| Fault::new("/days", "must be a whole number of days, or empty for no expiry"));
     let (place, days) = match (places::chosen(&form), days) {
         (Ok(place), Ok(days)) => (place, days),
         (place, days) => {

@@ -75,7 +75,7 @@ pub(super) async fn create(
             return Ok(page.render(&console, &visitor, user).await?);
         }
         Err(AdminError::Conflict { detail, .. }) => {
-            vec![Fault { pointer: "/email".to_owned(), message: detail }]
+            vec![Fault::new("/email", detail)]
         }
         Err(error) => places::faults(error)?,
     };

@@ -103,10 +103,10 @@ fn a_slow_write_does_not_hold_up_the_next_one() {
     add(&mut batches, [1]);
     assert_eq!(sizes_at(&mut batches, start), [(WriteLane::All, 1)]);
     add(&mut batches, [2]);
-    assert_eq!(sizes_at(&mut batches, start + SLOW / 2), []);
-    assert_eq!(sizes_at(&mut batches, start + SLOW), [(WriteLane::All, 1)]);
+    assert_eq!(sizes_at(&mut batches, start + SLOW_WRITE / 2), []);
+    assert_eq!(sizes_at(&mut batches, start + SLOW_WRITE), [(WriteLane::All, 1)]);
     add(&mut batches, [3]);
-    assert_eq!(sizes_at(&mut batches, start + 3 * SLOW), [], "a place is left for others");
+    assert_eq!(sizes_at(&mut batches, start + 3 * SLOW_WRITE), [], "a place is left for others");
 }
 
 #[test]
@@ -233,8 +233,8 @@ fn a_server_that_hangs_leaves_a_lane_and_room_to_others() {
     let start = Instant::now();
     add_on_servers(&mut batches, [1; 5 * BATCH_MAX]);
     let full = (WriteLane::Server(0), BATCH_MAX);
-    assert_eq!(sizes_at(&mut batches, start + 10 * SLOW), [full, full]);
+    assert_eq!(sizes_at(&mut batches, start + 10 * SLOW_WRITE), [full, full]);
     assert!(!is_added(&batches.add(on_server(1), start, (), 100)), "its line is long enough");
     assert!(is_added(&batches.add(on_server(101), start, (), 1)), "another finds room");
-    assert_eq!(sizes_at(&mut batches, start + 20 * SLOW), [(WriteLane::Server(1), 1)]);
+    assert_eq!(sizes_at(&mut batches, start + 20 * SLOW_WRITE), [(WriteLane::Server(1), 1)]);
 }

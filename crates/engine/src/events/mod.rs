@@ -33,7 +33,7 @@ pub(crate) const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// How long readers stop at an event of an unknown type, so that a node of the newer release that
 /// wrote it can deliver it. Then it is skipped: after a downgrade there is no such node.
-const LEFT_TO_NEWER_SECONDS: i64 = 3_600;
+const UNKNOWN_TYPE_WAIT_SECONDS: i64 = 3_600;
 
 /// An event and its position in the log.
 #[derive(Debug, Clone)]
@@ -70,8 +70,8 @@ pub struct EventPage {
     pub next: EventId,
     /// Whether there may be more right now.
     pub has_more: bool,
-    /// Whether it ends before an event that is left to servers of a newer release.
-    pub is_left: bool,
+    /// Whether it ends before an event of a type that this release does not know.
+    pub ends_before_unknown: bool,
 }
 
 impl AppHandle {
@@ -111,7 +111,8 @@ impl AppHandle {
         };
         let page = core.store.read_log(&query).await?;
         let events = payloads(core, self.app_id(), filter, page.entries).await?;
-        Ok(EventPage { events, next: page.next, has_more: page.has_more, is_left: false })
+        let (next, has_more) = (page.next, page.has_more);
+        Ok(EventPage { events, next, has_more, ends_before_unknown: false })
     }
 
     /// The position after everything that can be read now.
@@ -150,16 +151,21 @@ pub(crate) async fn read(
 ) -> AdminResult<EventPage> {
     let query = query_after(core, app_id, filter, after, most);
     let mut page = core.store.read_log(&query).await?;
-    let since = query.now.plus_seconds(-LEFT_TO_NEWER_SECONDS);
-    let is_left = |entry: &LogEntry| !is_known(entry) && entry.position().made_at() > since;
-    let left = page.entries.iter().position(is_left);
-    if let Some(left) = left {
-        page.entries.truncate(left);
+    let since = query.now.plus_seconds(-UNKNOWN_TYPE_WAIT_SECONDS);
+    let is_waiting = |entry: &LogEntry| !is_known(entry) && entry.position().made_at() > since;
+    let unknown = page.entries.iter().position(is_waiting);
+    if let Some(unknown) = unknown {
+        page.entries.truncate(unknown);
         page.next = page.entries.last().map_or(query.after, LogEntry::position);
         page.has_more = false;
     }
     let events = payloads(core, app_id, filter, page.entries).await?;
-    Ok(EventPage { events, next: page.next, has_more: page.has_more, is_left: left.is_some() })
+    Ok(EventPage {
+        events,
+        next: page.next,
+        has_more: page.has_more,
+        ends_before_unknown: unknown.is_some(),
+    })
 }
 
 /// Whether this release knows the type of an entry. If not, a newer release wrote it.

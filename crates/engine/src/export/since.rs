@@ -8,7 +8,7 @@
 //! nothing is missed.
 
 use sluice_flow::id::ResponseId;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{HOUR_MILLIS, Timestamp};
 use sluice_store::{AuditQuery, LogEntry, LogQuery, Order, Scope};
 
 use super::span::LogSpan;
@@ -24,7 +24,7 @@ use crate::responses::ResponseFilter;
 /// Events of one page while late responses are searched.
 const PAGE_EVENTS: usize = 1_000;
 /// Exports of new responses by one actor within this time share one entry in the audit log.
-const ONE_ENTRY_MILLIS: i64 = 60 * 60 * 1000;
+const ONE_ENTRY_MILLIS: i64 = HOUR_MILLIS;
 /// The number of the app's latest audit entries that are searched for such an entry.
 const AUDIT_ENTRIES_SEARCHED: usize = 20;
 

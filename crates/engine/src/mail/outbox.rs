@@ -106,7 +106,7 @@ impl Core {
             Err(error) if is_final(&error) => return Err(error),
             // One that cannot be made now must not hold up the others.
             Err(error) => {
-                // Without the id, which is the proof of who unsubscribes.
+                // The id is not logged: it is the secret of the unsubscribe link.
                 let kind = row.kind;
                 tracing::warn!(?kind, %error, "an e-mail is tried again later");
                 let next_at = Some(self.now().plus_seconds(FAILED_SECONDS));

@@ -23,22 +23,27 @@ impl DeliveryMetrics {
     pub(super) fn new(to: &mut Registry) -> Self {
         let waiting = "Failed webhook deliveries that wait for another attempt, on all nodes";
         let oldest = "Age of the oldest webhook delivery that waits for another attempt";
+        let attempts = add_family(
+            to,
+            "webhook_attempts",
+            "Attempts to deliver webhooks, by outcome",
+            OutcomeLabel { outcome: "delivered" },
+        );
+        // It starts at 0, so that Prometheus sees the first one as an increase.
+        drop(attempts.get_or_create(&OutcomeLabel { outcome: "failed" }));
         Self {
-            attempts: add_family(
-                to,
-                "webhook_attempts",
-                "Attempts to deliver webhooks, by outcome",
-                OutcomeLabel { outcome: "delivered" },
-            ),
+            attempts,
             waiting: add(to, "webhook_deliveries_waiting", waiting),
             oldest_seconds: add(to, "webhook_oldest_waiting_seconds", oldest),
         }
     }
 
-    pub(crate) fn count(&self, state: DeliveryState) {
+    /// A test event that fails is not a delivery that was given up.
+    pub(crate) fn count(&self, state: DeliveryState, is_test: bool) {
         let outcome = match state {
             DeliveryState::Delivered => "delivered",
             DeliveryState::Waiting => "retried",
+            DeliveryState::Failed if is_test => "test_failed",
             DeliveryState::Failed => "failed",
         };
         self.attempts.get_or_create(&OutcomeLabel { outcome }).inc();

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
 use sluice_flow::id::ReportId;
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{HOUR_MILLIS, Timestamp};
 use sluice_store::{ReportRow, Scope};
 
 use super::{Filters, ReportState};
@@ -24,7 +24,7 @@ use crate::people::{Refusal, Secret};
 use crate::tokens::hash_of;
 
 /// How long a reader does not have to enter the password again, in milliseconds.
-const PASS_MILLIS: i64 = 4 * 60 * 60 * 1000;
+const PASS_MILLIS: i64 = 4 * HOUR_MILLIS;
 
 /// A report that can be opened, perhaps with a password.
 pub struct LockedReport {

@@ -75,11 +75,10 @@ pub(super) fn faults(
             Some(question) => side.fault(question),
             None => Some("no version of this flow asks this question".to_owned()),
         };
-        faults.extend(message.map(|message| Fault { pointer: pointer.into(), message }));
+        faults.extend(message.map(|message| Fault::new(pointer, message)));
     }
     if faults.is_empty() && rows == columns {
-        let message = "must be another question than rows".to_owned();
-        faults.push(Fault { pointer: "/columns".into(), message });
+        faults.push(Fault::new("/columns", "must be another question than rows"));
     }
     faults
 }

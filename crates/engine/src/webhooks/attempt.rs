@@ -150,10 +150,11 @@ pub(super) async fn send(
         delivery.error = reply.as_ref().err().cloned();
         delivery.batch_id.clone_from(&batch_id);
         (delivery.state, delivery.next_at) = next_state(&delivery, verdict, done, random);
-        if kind == EventType::EndpointTest && delivery.state == DeliveryState::Waiting {
+        let is_test = kind == EventType::EndpointTest;
+        if is_test && delivery.state == DeliveryState::Waiting {
             (delivery.state, delivery.next_at) = (DeliveryState::Failed, None);
         }
-        core.metrics.deliveries.count(delivery.state);
+        core.metrics.deliveries.count(delivery.state, is_test);
         deliveries.push(delivery);
     }
     Attempted { deliveries, verdict: Some(verdict), latency, answered }

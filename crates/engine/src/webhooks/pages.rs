@@ -76,8 +76,8 @@ impl SharedPage {
         self.page.has_more
     }
 
-    pub(super) fn is_left(&self) -> bool {
-        self.page.is_left
+    pub(super) fn ends_before_unknown(&self) -> bool {
+        self.page.ends_before_unknown
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
             Event { payload, position: id(*bits), flow_id: None }
         };
         let events = positions.iter().map(event).collect();
-        let page = EventPage { events, next: id(next), has_more, is_left: false };
+        let page = EventPage { events, next: id(next), has_more, ends_before_unknown: false };
         SharedPage { after: id(after), read_at: Instant::now(), page }
     }
 

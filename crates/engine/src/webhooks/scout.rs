@@ -222,7 +222,8 @@ async fn seek(
         if !page.has_more {
             let behind = core.now().as_millis() - page.next.made_at().as_millis();
             let usual = core.store.log_delay_millis() + HELD_BACK_MILLIS;
-            found.is_held_back |= !page.is_left && !endpoints.is_empty() && behind > usual;
+            found.is_held_back |=
+                !page.ends_before_unknown && !endpoints.is_empty() && behind > usual;
             return Ok(());
         }
     }

@@ -36,8 +36,9 @@ const AGAIN_MAX: usize = 25;
 const AGAIN_BATCHED_MAX: usize = 2 * BATCH_MAX;
 /// Requests to one endpoint at a time: after its first reply, and while it does not fail.
 const CONCURRENCY: usize = 8;
-/// How long a delivery of a newer release is left to servers of that release.
-const LEFT_TO_OTHERS_MILLIS: i64 = 60_000;
+/// When a delivery of a type that this release does not know is tried again: a server of a newer
+/// release may send it until then.
+const UNKNOWN_TYPE_RETRY_MILLIS: i64 = 60_000;
 /// After this time, a step starts no more requests.
 pub(super) const STEP_MAX: Duration = Duration::from_secs(10);
 
@@ -95,7 +96,8 @@ pub(super) async fn step(
     let (due, waiting) = core.store.due_deliveries(app, id, core.now(), most).await?;
     let is_full = due.len() >= most;
     let due = if batches(endpoint) { whole_batches(due, is_full) } else { due };
-    let (due, of_newer) = split_unknown(due);
+    let oldest = core.now().plus_seconds(-DISABLED_AFTER_SECONDS);
+    let (due, unknown) = split_unknown(due, oldest);
     let items = again(core, endpoint, due, &mut stepped).await?;
     let mut attempts = grouped(endpoint, items);
     let mut end = None;
@@ -125,7 +127,7 @@ pub(super) async fn step(
     }
     stepped.has_more |= !left.is_empty();
     // Last: nothing of it was sent, so it says nothing about the receiver.
-    stepped.leave(of_newer, core.now());
+    stepped.postpone_unknown(unknown, core.now(), oldest);
     Ok(stepped)
 }
 
@@ -151,13 +153,14 @@ async fn new_events(
         return Ok((Vec::new(), Some(page)));
     }
     stepped.has_more = page.has_more();
-    stepped.read_up_to = (!page.has_more() && !page.is_left()).then(|| page.next().made_at());
+    stepped.read_up_to =
+        (!page.has_more() && !page.ends_before_unknown()).then(|| page.next().made_at());
     let first = |event: Event| Item::first(core, endpoint, event.payload, Some(event.position));
     Ok((events.into_iter().map(first).collect(), Some(page)))
 }
 
 /// Without the last batch, if there may be more of it than was read. Replays of the same events
-/// have the same batch: if these fill the page, they are sent as far as they were read.
+/// have the same batch: if these fill the page, the rows that were read are sent.
 fn whole_batches(mut due: Vec<DeliveryRow>, is_full: bool) -> Vec<DeliveryRow> {
     let last = due.last().and_then(|row| row.batch_id.clone());
     let is_alone = due.iter().all(|row| row.batch_id == last);
@@ -225,15 +228,26 @@ fn kind_of(row: &DeliveryRow) -> Option<EventType> {
     row.kind.parse().ok()
 }
 
-/// Those that this release can send, and those that only a newer one can. A batch stays whole: its
-/// receiver takes another part of it for a repetition.
-fn split_unknown(due: Vec<DeliveryRow>) -> (Vec<DeliveryRow>, Vec<DeliveryRow>) {
-    let unknown = due.iter().filter(|row| kind_of(row).is_none());
-    let batches: HashSet<String> = unknown.filter_map(|row| row.batch_id.clone()).collect();
-    let is_known = |row: &DeliveryRow| {
-        kind_of(row).is_some() && !row.batch_id.as_ref().is_some_and(|id| batches.contains(id))
+/// Those that this release can send, and those that only a newer one can. A batch is not split
+/// while it may be sent as a whole: a receiver would take the rest, sent later under the same id,
+/// for a repetition. What is left of it after that becomes another batch.
+fn split_unknown(due: Vec<DeliveryRow>, oldest: Timestamp) -> (Vec<DeliveryRow>, Vec<DeliveryRow>) {
+    let batches_of = |waits: bool| -> HashSet<String> {
+        let unknown = due.iter().filter(|row| kind_of(row).is_none());
+        let of_age = unknown.filter(|row| (row.event_id.made_at() >= oldest) == waits);
+        of_age.filter_map(|row| row.batch_id.clone()).collect()
     };
-    due.into_iter().partition(is_known)
+    let (whole, mut broken) = (batches_of(true), batches_of(false));
+    broken.retain(|id| !whole.contains(id));
+    let is_in = |row: &DeliveryRow, batches: &HashSet<String>| {
+        row.batch_id.as_ref().is_some_and(|id| batches.contains(id))
+    };
+    let is_known = |row: &DeliveryRow| kind_of(row).is_some() && !is_in(row, &whole);
+    let (mut known, unknown): (Vec<_>, Vec<_>) = due.into_iter().partition(is_known);
+    for row in known.iter_mut().filter(|row| is_in(row, &broken)) {
+        row.batch_id = None;
+    }
+    (known, unknown)
 }
 
 /// Sends as many as the time, the load, the slot and the endpoint allow; returns those that were
@@ -347,15 +361,19 @@ fn may_start(next: &Attempt, stepped: &Stepped) -> bool {
 impl Stepped {
     /// Deliveries of events that this release does not know wait, so that a server of the newer
     /// release may send them; not longer than an endpoint may fail.
-    fn leave(&mut self, of_newer: Vec<DeliveryRow>, now: Timestamp) {
-        let next_at = Some(Timestamp::from_millis(now.as_millis() + LEFT_TO_OTHERS_MILLIS));
-        let oldest = now.plus_seconds(-DISABLED_AFTER_SECONDS);
-        for row in of_newer {
-            match row.event_id.made_at() >= oldest {
-                true => self.deliveries.push(DeliveryRow { next_at, ..row }),
-                false => self.dropped.push(row.delivery_id),
-            }
+    fn postpone_unknown(&mut self, unknown: Vec<DeliveryRow>, now: Timestamp, oldest: Timestamp) {
+        let next_at = Some(Timestamp::from_millis(now.as_millis() + UNKNOWN_TYPE_RETRY_MILLIS));
+        let (wait, old): (Vec<_>, Vec<_>) = unknown
+            .into_iter()
+            .partition(|row| kind_of(row).is_some() || row.event_id.made_at() >= oldest);
+        if !old.is_empty() {
+            let dropped = old.len();
+            tracing::warn!(dropped, "webhook deliveries of types that this release does not know");
         }
+        self.dropped.extend(old.iter().map(|row| row.delivery_id));
+        // Without the receiver's reply: an erasure may have removed it since the row was read.
+        let again = |row| DeliveryRow { next_at, reply: None, error: None, ..row };
+        self.deliveries.extend(wait.into_iter().map(again));
     }
 
     fn note(&mut self, attempted: Attempted, now: Timestamp) {

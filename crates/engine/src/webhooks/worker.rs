@@ -14,7 +14,7 @@ use serde_json::json;
 use sluice_flow::event::EventType;
 use sluice_flow::event::delivery::is_given_up;
 use sluice_flow::id::{AppId, EventId};
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_SECONDS, Timestamp};
 use sluice_store::{
     At, Claim, DeliveryRow, EndpointLane, EndpointRow, EndpointWrite, Progress, Saved, StoreError,
     WorkerId, Write,
@@ -52,7 +52,7 @@ const LEASE_SECONDS: i64 = 40;
 /// Finished deliveries that are kept of an endpoint.
 pub(super) const KEPT_MAX: usize = 1_000;
 /// How long finished deliveries are kept.
-const KEPT_SECONDS: i64 = 30 * 24 * 60 * 60;
+const KEPT_SECONDS: i64 = 30 * DAY_SECONDS;
 /// How long it may take after that to note what was cut off.
 const NOTED_MAX: Duration = Duration::from_secs(3);
 /// The actor of what happens by itself.

@@ -15,7 +15,7 @@ use support::UseCases as _;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use sluice_engine::AppView;
-use sluice_engine::rows::ErasedAnswers;
+use sluice_engine::rows::AnswersOnErasure;
 use sluice_flow::id::FlowVersionId;
 use support::{World, accepted, submission};
 
@@ -98,7 +98,7 @@ async fn an_erasure_of_very_many_responses_does_not_slow_down_another_app() {
         let (mut erased, mut calls) = (0, 0);
         // The background may finish it between two calls; then the respondent no longer exists.
         while let Ok(one) =
-            world.engine.erase_respondent(&world.actor, id, ErasedAnswers::Delete).await
+            world.engine.erase_respondent(&world.actor, id, AnswersOnErasure::Delete).await
         {
             (erased, calls) = (erased + one.responses, calls + 1);
             if one.remaining.is_none() {

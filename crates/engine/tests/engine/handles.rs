@@ -5,7 +5,7 @@ use crate::support;
 use serde_json::json;
 use sluice_engine::export::{ExportAs, ExportFormat, ValuesAs};
 use sluice_engine::people::NewMember;
-use sluice_engine::rows::{ErasedAnswers, IdentityKeyKind, Order, Page, Role, Scope};
+use sluice_engine::rows::{AnswersOnErasure, IdentityKeyKind, Order, Page, Role, Scope};
 use sluice_engine::{
     Actor, AdminError, AdminResult, AppDetail, AppPatch, Duplicates, FlowPatch, Grant, Missing,
     NewFlow, NewIdentityKey, NewInvitation, Paging, ResponseFilter,
@@ -127,7 +127,7 @@ async fn versions_responses_invitations_and_respondents_check_their_scope() {
     let id = respondents[0].row.respondent_id;
     let respondent = engine.respondent(actor, Scope::Read, id).await.unwrap();
     refused(respondent.export().await, Scope::Export);
-    refused(respondent.erase(ErasedAnswers::Delete).await, Scope::Erase);
+    refused(respondent.erase(AnswersOnErasure::Delete).await, Scope::Erase);
     respondent.profile().await.unwrap();
 }
 

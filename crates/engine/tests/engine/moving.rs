@@ -16,7 +16,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::conformance::filling;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    ErasedAnswers, ErasureMark, IdentityKeyKind, IdentityVerification, ImageType, MailEnd,
+    AnswersOnErasure, ErasureMark, IdentityKeyKind, IdentityVerification, ImageType, MailEnd,
     MailKind, Record, RecordCursor, Role, Scope, Store, Subject,
 };
 
@@ -182,7 +182,7 @@ fn every_column_of_every_table_is_in_the_digest() {
         Record::Respondent(row) =>
             row.app_id => id(), row.respondent_id => whose(), row.erasing => Some(mark());
         Record::Identity(row) =>
-            row.app_id => id(), row.known.of => IdentityType::Email, row.known.value => text(),
+            row.app_id => id(), row.known.kind => IdentityType::Email, row.known.value => text(),
             row.respondent_id => whose();
         Record::Consent(row) =>
             row.app_id => id(), row.response_id => ResponseId::from_uuid(bits()),
@@ -285,7 +285,7 @@ fn version() -> FlowVersionId {
 }
 
 fn mark() -> ErasureMark {
-    ErasureMark { answers: ErasedAnswers::Keep, identities: Vec::new() }
+    ErasureMark { answers: AnswersOnErasure::Keep, identities: Vec::new() }
 }
 
 fn whose() -> RespondentId {

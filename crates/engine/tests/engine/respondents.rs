@@ -7,7 +7,7 @@ use std::time::Duration;
 use support::UseCases as _;
 
 use serde_json::{Value, json};
-use sluice_engine::rows::{ErasedAnswers, Page, Respondent};
+use sluice_engine::rows::{AnswersOnErasure, Page, Respondent};
 use sluice_engine::{AdminError, AppDetail, AppPatch, Duplicates, Missing, NewInvitation};
 use sluice_flow::id::{FlowId, FlowVersionId, ResponseId};
 use sluice_flow::invitation::{Invitee, day_of};
@@ -87,7 +87,7 @@ async fn only_admitted_responses_are_linked() {
 
 #[tokio::test]
 async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
-    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
+    for answers in [AnswersOnErasure::Keep, AnswersOnErasure::Delete] {
         let (world, app, flow, version) = open().await;
         let view = world.view(&app).await;
         let body = admitted(version, user("u-1"));
@@ -96,7 +96,7 @@ async fn a_late_retry_does_not_bring_an_erased_respondent_back() {
         let erased = world.engine.erase_respondent(&world.actor, id, answers).await.unwrap();
         assert_eq!((erased.respondent_id, erased.responses), (Some(id), 1));
         let kept = world.stored(flow).await;
-        assert_eq!(kept.len(), usize::from(answers == ErasedAnswers::Keep));
+        assert_eq!(kept.len(), usize::from(answers == AnswersOnErasure::Keep));
         assert!(kept.iter().all(|row| row.identities.is_none() && row.respondent_id.is_none()));
         assert!(kept.iter().all(|row| row.digest == row.digest_of_content()));
         let again = accepted(world.submit_with_key(&view, &body, "k").await);
@@ -235,7 +235,7 @@ async fn an_export_has_the_invitations_and_their_responses() {
     assert_eq!(export.invitations.len(), 1);
     assert_eq!(export.invitations[0].row.response_id, Some(given));
     let erased =
-        world.engine.erase_respondent(&world.actor, known, ErasedAnswers::Delete).await.unwrap();
+        world.engine.erase_respondent(&world.actor, known, AnswersOnErasure::Delete).await.unwrap();
     assert_eq!((erased.responses, erased.invitations), (2, 1));
     assert_eq!(world.stored(flow).await, []);
 }
@@ -270,7 +270,7 @@ async fn an_invitee_without_a_profile_can_be_exported_and_erased() {
     assert_eq!(export.respondent, None);
     assert_eq!((export.invitations.len(), export.responses[0].response_id), (1, given));
     let erase = async || {
-        world.engine.erase_known(&world.actor, id, ann.clone(), ErasedAnswers::Delete).await
+        world.engine.erase_known(&world.actor, id, ann.clone(), AnswersOnErasure::Delete).await
     };
     let erased = erase().await.unwrap();
     assert_eq!((erased.respondent_id, erased.responses, erased.invitations), (None, 1, 1));
@@ -297,7 +297,7 @@ async fn an_interrupted_erasure_finishes_in_the_background_and_links_no_new_resp
     let id = known(&world, &app).await[0].row.respondent_id;
     let engine = &world.engine;
     let erased = engine
-        .erase_respondent_within(&world.actor, id, ErasedAnswers::Delete, Duration::ZERO)
+        .erase_respondent_within(&world.actor, id, AnswersOnErasure::Delete, Duration::ZERO)
         .await
         .unwrap();
     assert!(erased.responses < 120, "one part does not take everything: {erased:?}");
@@ -309,7 +309,7 @@ async fn an_interrupted_erasure_finishes_in_the_background_and_links_no_new_resp
     assert_eq!(left.len(), 1);
     assert_ne!(left[0].row.respondent_id, id, "a new response creates a new respondent");
     assert_eq!(world.stored(flow).await.len(), 1);
-    let again = engine.erase_respondent(&world.actor, id, ErasedAnswers::Delete).await;
+    let again = engine.erase_respondent(&world.actor, id, AnswersOnErasure::Delete).await;
     assert!(matches!(again, Err(AdminError::NotFound(Missing::Respondent))), "{again:?}");
     let app = Some(app.row.app_id);
     let log = engine.list_audit(&world.actor, app, None, 100).await.unwrap();

@@ -1,15 +1,5 @@
 //! A real store with injected failures, unknown outcomes and delays. The rest passes through.
 
-#[path = "faulty_counts.rs"]
-mod counts;
-
-#[path = "faulty/admin_requests.rs"]
-mod admin_requests;
-#[path = "faulty/closing.rs"]
-mod closing;
-#[path = "faulty/users.rs"]
-mod users;
-
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,8 +14,14 @@ use sluice_flow::respondent::ProfileIdentity;
 use sluice_flow::time::Timestamp;
 use sluice_store::*;
 
+#[path = "faulty/admin_requests.rs"]
+mod admin_requests;
 #[path = "faulty/assets.rs"]
 mod assets;
+#[path = "faulty/closing.rs"]
+mod closing;
+#[path = "faulty_counts.rs"]
+mod counts;
 #[path = "faulty/delivery_health.rs"]
 mod delivery_health;
 #[path = "faulty/events.rs"]
@@ -42,6 +38,8 @@ mod short_paths;
 mod tamper;
 #[path = "faulty/test_responses.rs"]
 mod test_responses;
+#[path = "faulty/users.rs"]
+mod users;
 
 pub use tamper::Tamper;
 
@@ -84,11 +82,14 @@ pub struct FaultyStore {
     /// The number of lookups during `Mood::Hanging`.
     pub hung: AtomicUsize,
     pub key_lookups: AtomicUsize,
-    /// Of webhooks: writes (and of sinks), wakes to fail or skip, log reads, their most rows.
+    /// Writes of webhooks and sinks.
     pub webhook_writes: AtomicUsize,
+    /// The number of wakes that fail from now on.
     pub failing_wakes: AtomicUsize,
+    /// The number of wakes, once none fails, that can change no endpoint just now.
     pub skipped_wakes: AtomicUsize,
     pub log_reads: AtomicUsize,
+    /// The most rows that a read of the log returned.
     pub log_rows_max: AtomicUsize,
     pub invitation_lookups: AtomicUsize,
     /// The number of reads by use cases.
@@ -98,8 +99,9 @@ pub struct FaultyStore {
     pub expiries: AtomicUsize,
     /// Runs once, after the next list of assets was read and before it is returned.
     pub after_assets: std::sync::Mutex<Option<Meanwhile>>,
-    /// Decides about each write, if it is set; and lanes other than those of the inner store.
+    /// Decides about each write, if set.
     pub tamper: std::sync::OnceLock<Arc<dyn Tamper>>,
+    /// Replaces the lanes of the inner store, if set.
     pub lanes: std::sync::OnceLock<Lanes>,
 }
 
@@ -141,8 +143,7 @@ impl FaultyStore {
 
     /// Fails like a store that gives up at its deadline.
     async fn hang(&self) -> StoreResult<()> {
-        let mood = *self.mood.lock().unwrap();
-        let Mood::Hanging(deadline) = mood else { return Ok(()) };
+        let Mood::Hanging(deadline) = *self.mood.lock().unwrap() else { return Ok(()) };
         self.hung.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(deadline).await;
         Err(StoreError::Failed("no answer within the deadline".into()))
@@ -163,9 +164,7 @@ impl IntakeStore for FaultyStore {
             | Mood::Hanging(_)
             | Mood::HidingResponses(_)
             | Mood::DamagingVersion(_)
-            | Mood::FailingToExpire(_) => {
-                self.inner.commit_then(responses, if_busy, then);
-            }
+            | Mood::FailingToExpire(_) => self.inner.commit_then(responses, if_busy, then),
             Mood::Slow(_) | Mood::Held => {
                 let (inner, shared) = (Arc::clone(&self.inner), Arc::clone(&self.mood));
                 // The caller may be the writer's thread, which is outside the runtime.

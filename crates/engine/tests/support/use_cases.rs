@@ -10,7 +10,7 @@ use sluice_engine::export::{Export, ExportAs};
 use sluice_engine::funnel::{Funnel, FunnelFilter};
 use sluice_engine::people::{Member, NewMember, NewUser, UserDetail, UserPatch};
 use sluice_engine::rows::{
-    ConsentRow, ErasedAnswers, FlowState, IdentityKeyRow, InvitationCounts, Page, Respondent,
+    AnswersOnErasure, ConsentRow, FlowState, IdentityKeyRow, InvitationCounts, Page, Respondent,
     ResponsePage, ResponseRow, Role, Scope, TokenRow, VersionRow,
 };
 use sluice_engine::{
@@ -130,7 +130,7 @@ pub(crate) trait UseCases {
         actor: &Actor,
         id: AppId,
         known: ProfileIdentity,
-        answers: ErasedAnswers,
+        answers: AnswersOnErasure,
     ) -> AdminResult<Erased> {
         self.engine().app(actor, Scope::Erase, id).await?.erase_known(known, answers).await
     }
@@ -315,7 +315,7 @@ pub(crate) trait UseCases {
         &self,
         actor: &Actor,
         id: RespondentId,
-        answers: ErasedAnswers,
+        answers: AnswersOnErasure,
     ) -> AdminResult<Erased> {
         self.engine().respondent(actor, Scope::Erase, id).await?.erase(answers).await
     }
@@ -324,7 +324,7 @@ pub(crate) trait UseCases {
         &self,
         actor: &Actor,
         id: RespondentId,
-        answers: ErasedAnswers,
+        answers: AnswersOnErasure,
         time: Duration,
     ) -> AdminResult<Erased> {
         self.engine().respondent(actor, Scope::Erase, id).await?.erase_within(answers, time).await

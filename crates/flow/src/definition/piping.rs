@@ -2,8 +2,8 @@
 //! needs a question that has one.
 //!
 //! Not part of [`super::check`]: versions that were published before texts had placeholders may
-//! have any text, and must stay readable. A draft with other faults is checked, too; what cannot be
-//! known because of them is no fault here.
+//! have any text, and must stay readable. A draft with other faults is checked too; what depends on
+//! those faults is not reported.
 
 use std::ops::RangeTo;
 

@@ -3,7 +3,8 @@
 use super::FlowSettings;
 use crate::closing::{Quota, in_words};
 use crate::definition::Definition;
-use crate::logic::words::{counted, quoted};
+use crate::logic::words::quoted;
+use crate::phrase::counted;
 use crate::time::{Timestamp, Window};
 
 /// What a file changes about the settings of a flow. Quotas are described with the questions of the

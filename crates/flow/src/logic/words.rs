@@ -182,11 +182,6 @@ fn label(choices: &[Choice], id: &str) -> String {
     quoted(found.map_or(id, |choice| &choice.label))
 }
 
-/// A count with its unit: 1 response, 2 responses.
-pub(crate) fn counted(count: u64, unit: &str) -> String {
-    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
-}
-
 /// A text in quotation marks, shortened if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     let text = text.trim();

@@ -65,7 +65,7 @@ pub fn without_respondent(
         })
     });
     let of_profile = profile.iter().map(|known| Identity {
-        kind: known.of.as_str().into(),
+        kind: known.kind.as_str().into(),
         value: known.value.as_str().into(),
     });
     match &mut identities {

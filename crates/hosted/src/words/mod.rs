@@ -231,7 +231,8 @@ impl Words {
 
     /// A text with `{wait}`, for a reader who may try again after this many seconds.
     pub(super) fn with_wait(&self, text: &str, seconds: u64) -> String {
-        // As `limitedText` in the script. Seconds are counted up to two minutes, and so on.
+        // As `limitedText` in the script: seconds below two minutes, minutes below two hours, then
+        // hours.
         let (forms, number) = match seconds {
             0..120 => (&self.wait.seconds, seconds),
             120..7_200 => (&self.wait.minutes, seconds.div_ceil(60)),

@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// A server that replies so to a line with this word.
+    /// A mail server that answers the command `refused` with `with`.
     async fn refuse_at(stream: DuplexStream, refused: &'static str, with: &'static str) {
         let (read, mut write) = split(stream);
         let mut lines = BufReader::new(read).lines();

@@ -60,7 +60,7 @@ pub struct Row {
 
 impl Row {
     /// The row as JSON, to be written to a file, fixed there and imported again.
-    pub fn refused(&self, reasons: &[String]) -> Value {
+    pub fn to_refused_json(&self, reasons: &[String]) -> Value {
         let values = self.cells.iter().map(|(name, cell)| (name.clone(), cell.value.clone()));
         let values = Value::Object(values.collect());
         let mut line = json!({"row": self.number, "reasons": reasons, "values": values});
@@ -82,8 +82,8 @@ pub struct RowError {
 }
 
 impl RowError {
-    /// As [`Row::refused`]; it cannot be fixed there.
-    pub fn refused(&self) -> Value {
+    /// As [`Row::to_refused_json`]; it cannot be fixed there.
+    pub fn to_refused_json(&self) -> Value {
         json!({"row": self.number, "reasons": [self.reason], "values": null})
     }
 }
@@ -176,12 +176,12 @@ struct Unreadable {
 
 type Cells = BTreeMap<String, Cell>;
 /// The cells of a row, and the key that an earlier import made of it.
-type Found = (Cells, Option<String>);
+type CellsAndKey = (Cells, Option<String>);
 
 fn next_record<R: Read>(
     reader: &mut csv::Reader<R>,
     names: &[String],
-) -> Result<Option<Found>, Unreadable> {
+) -> Result<Option<CellsAndKey>, Unreadable> {
     let mut record = csv::StringRecord::new();
     match reader.read_record(&mut record) {
         Ok(false) => return Ok(None),
@@ -200,7 +200,7 @@ fn next_record<R: Read>(
     Ok(Some((cells.map(|(name, text)| (name.clone(), cell(text))).collect(), None)))
 }
 
-fn next_line<R: Read>(reader: &mut BufReader<R>) -> Result<Option<Found>, Unreadable> {
+fn next_line<R: Read>(reader: &mut BufReader<R>) -> Result<Option<CellsAndKey>, Unreadable> {
     let stop = |reason: String| Unreadable { reason, ends: true };
     loop {
         let mut line = Vec::new();
@@ -232,7 +232,7 @@ fn next_line<R: Read>(reader: &mut BufReader<R>) -> Result<Option<Found>, Unread
 
 /// The columns of an object. A row that was refused by an earlier import has its cells in `values`,
 /// and its key beside them, where no column is.
-fn columns_of(mut map: Map<String, Value>) -> Found {
+fn columns_of(mut map: Map<String, Value>) -> CellsAndKey {
     if map.contains_key("reasons")
         && let Some(Value::Object(values)) = map.remove("values")
     {

@@ -43,7 +43,7 @@ fn a_fixed_row_never_takes_the_key_of_a_stored_one() {
     // The last two are refused, and fixed so that they equal the first.
     let reasons = ["From 0 to 10.".to_owned()];
     let refused: Vec<String> =
-        stored[1..].iter().map(|(row, _)| row.refused(&reasons).to_string()).collect();
+        stored[1..].iter().map(|(row, _)| row.to_refused_json(&reasons).to_string()).collect();
     let fixed = refused.join("\n").replace("\"11\"", "\"10\"");
     let again = read(&survey, FileKind::Jsonl, &fixed);
     for ((row, submission), (_, original)) in again.iter().zip(&stored[1..]) {
@@ -51,7 +51,7 @@ fn a_fixed_row_never_takes_the_key_of_a_stored_one() {
         assert_eq!(key(submission), key(original), "the key of what was refused is free");
         assert!(row.is_fixed);
         // It keeps its key, and its form, however often it is refused.
-        let line = row.refused(&reasons);
+        let line = row.to_refused_json(&reasons);
         assert_eq!((&line["key"], &line["csv"]), (&json!(row.key), &json!(true)));
     }
     // A line that was copied is a row of its own, and so is one in another flow.
@@ -66,7 +66,7 @@ fn a_fixed_row_never_takes_the_key_of_a_stored_one() {
 fn an_id_in_the_source_is_the_key_also_of_a_fixed_row() {
     let survey = survey(json!([{"id": "nps", "type": "nps", "prompt": "How likely?"}]));
     let stored = read(&survey, FileKind::Csv, "responseId,nps\na,11\n");
-    let line = stored[0].0.refused(&[]);
+    let line = stored[0].0.to_refused_json(&[]);
     assert_eq!(line.get("key"), None);
     let fixed = line.to_string().replace("\"11\"", "\"10\"");
     assert_eq!(key(&read(&survey, FileKind::Jsonl, &fixed)[0].1), key(&stored[0].1));

@@ -57,7 +57,7 @@ pub(crate) enum FlowCommand {
     Push(Box<PushArgs>),
     /// Publish the draft of a flow as its next version
     Publish(PublishArgs),
-    /// Create, update and publish flows as their files describe them
+    /// Create, update and publish flows, so that they match their files
     Apply(ApplyArgs),
     /// Print how flow files differ from the flows on the server
     Diff(DiffArgs),

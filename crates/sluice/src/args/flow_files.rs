@@ -13,10 +13,10 @@ use super::{JsonArg, ServerArgs};
 #[derive(Debug, Args)]
 #[command(
     long_about = "\
-Make flows as their files describe them.
+Make flows match their files.
 
 Each file has a key under `flow`, by which its flow is found again. A flow that does not exist is created; one
-that differs gets the new settings and a new version; one that is as in its file is left alone. The command
+that differs gets the new settings and a new version; one that matches its file is left unchanged. The command
 prints what it changes in words, and checks all files before it changes anything.
 
 A draft with changes that are not in the file belongs to someone else: the command stops and lists them,

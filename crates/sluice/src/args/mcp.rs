@@ -10,7 +10,7 @@ use super::ServerArgs;
 Serve tools for an assistant, over the Model Context Protocol on stdin and stdout.
 
 The assistant starts this command itself: name it in the assistant's configuration. It can then write and check
-flows, publish them, and read results, as far as the scopes of the token allow. Give it a token of its own, with
+flows, publish them, and read results, as far as the scopes of the token allow. Give it a dedicated token, with
 the scope read if it should only read: `sluice token create --name assistant --scope read`. What respondents wrote is marked as
 untrusted text in every reply. docs/assistants.md shows the configuration of common assistants.",
     after_long_help = "\

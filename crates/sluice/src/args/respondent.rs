@@ -1,7 +1,7 @@
 //! The commands for the data stored about one respondent.
 
 use clap::{Args, Subcommand, ValueEnum};
-use sluice_engine::rows::ErasedAnswers;
+use sluice_engine::rows::AnswersOnErasure;
 use sluice_flow::id::{AppId, RespondentId};
 
 use super::{JsonArg, ServerArgs};
@@ -94,7 +94,7 @@ pub(crate) enum AnswersArg {
     Delete,
 }
 
-impl From<AnswersArg> for ErasedAnswers {
+impl From<AnswersArg> for AnswersOnErasure {
     fn from(answers: AnswersArg) -> Self {
         match answers {
             AnswersArg::Keep => Self::Keep,

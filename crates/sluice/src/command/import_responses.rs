@@ -243,7 +243,8 @@ struct Counts {
     accepted: u64,
     /// Of the accepted, those that an earlier run stored.
     earlier: u64,
-    /// Of the earlier, those that it submitted otherwise: to another version, or mapped otherwise.
+    /// Of `earlier`, the rows that were stored differently: for another version, or with another
+    /// mapping.
     different: u64,
     refused: u64,
 }
@@ -268,13 +269,13 @@ impl Run<'_> {
             Ok(row) => row,
             Err(error) => {
                 self.progress.advance(1);
-                return self.refuse(error.number, &error.reason, &error.refused());
+                return self.refuse(error.number, &error.reason, &error.to_refused_json());
             }
         };
         match self.plan.submission(&mut row, Generation::LATEST.as_str()) {
             Err(reasons) => {
                 self.progress.advance(1);
-                self.refuse(row.number, &reasons.join(" "), &row.refused(&reasons))
+                self.refuse(row.number, &reasons.join(" "), &row.to_refused_json(&reasons))
             }
             Ok(submission) => {
                 let bytes = submission.to_string().len();
@@ -347,7 +348,7 @@ impl Run<'_> {
                     let reasons: Vec<String> =
                         texts.filter_map(Value::as_str).map(str::to_owned).collect();
                     self.progress.advance(1);
-                    self.refuse(row.number, &reasons.join(" "), &row.refused(&reasons))?;
+                    self.refuse(row.number, &reasons.join(" "), &row.to_refused_json(&reasons))?;
                 }
                 None => {
                     let status = item["error"]["data"]["httpStatus"].as_u64().unwrap_or(500);
@@ -403,10 +404,14 @@ impl Run<'_> {
                 ));
             }
             if different > 0 {
-                let rows = counted(different, "row");
-                let note =
-                    "already there as stored before: for another version, --map or --admitted";
-                output::note(format_args!("{rows} {note}"));
+                let (were, stay) = match different {
+                    1 => ("was", "it stays as it was"),
+                    _ => ("were", "they stay as they were"),
+                };
+                output::note(format_args!(
+                    "{different} of these rows {were} stored for another version, or with another \
+                     --map or --admitted; {stay}"
+                ));
             }
             if refused > 0 {
                 output::line(format_args!("refused rows with their reasons: {path}"));

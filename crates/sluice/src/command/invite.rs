@@ -1,4 +1,4 @@
-//! `sluice invite`: invites people one by one or from a file, lists invitations, and withdraws
+//! `sluice invite`: invites people one by one or from a file, lists invitations, and revokes
 //! them.
 //!
 //! A file is sent in parts, twice: first as a dry run, so that nobody is invited while any line is
@@ -32,7 +32,7 @@ pub(crate) async fn run(command: InviteCommand) -> Outcome {
         InviteCommand::Revoke { invitation, server } => {
             let server = Server::new(server)?;
             server.delete(&format!("/invitations/{invitation}"), &[]).await?;
-            output::note(format_args!("{invitation} is withdrawn"));
+            output::note(format_args!("{invitation} is revoked"));
             Ok(Exit::Done)
         }
     }

@@ -1,7 +1,7 @@
 //! `sluice respondent list`, `responses`, `show`, `export` and `erase`.
 
 use serde_json::Value;
-use sluice_engine::rows::ErasedAnswers;
+use sluice_engine::rows::AnswersOnErasure;
 
 use crate::args::{RespondentArgs, RespondentCommand};
 use crate::client::{CallError, Server, field};
@@ -55,7 +55,7 @@ pub(crate) async fn run(command: RespondentCommand) -> Outcome {
 async fn erase(
     server: &Server,
     who: RespondentArgs,
-    answers: ErasedAnswers,
+    answers: AnswersOnErasure,
 ) -> Result<Value, Failure> {
     let answers = ("answers", answers.as_str().to_owned());
     let erased = match who.respondent {

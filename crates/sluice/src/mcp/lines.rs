@@ -1,10 +1,10 @@
 //! The transport: one JSON-RPC message per line.
 //!
-//! In place of the library's, which gives no reply to a line that is not JSON. Here a client hears
-//! of every line that it should not have sent, and reading goes on. Two kinds of lines get no
-//! reply: a wrong notification, as JSON-RPC demands, and a wrong response, so that two programs
-//! cannot answer each other's errors without end. An error without a known request has no `id`, as
-//! the Model Context Protocol demands; JSON-RPC itself would have `null`.
+//! Replaces the library's transport, which does not reply to a line that is not JSON. This one
+//! replies with an error and continues reading. Two kinds of lines get no reply: a wrong
+//! notification, as JSON-RPC demands, and a wrong response, so that two programs cannot answer each
+//! other's errors without end. An error without a known request has no `id`, as the Model Context
+//! Protocol demands; JSON-RPC itself would have `null`.
 
 use std::io;
 use std::sync::Arc;

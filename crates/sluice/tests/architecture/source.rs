@@ -13,10 +13,15 @@ impl Source {
         Self { path: path.to_owned(), text: text.to_owned() }
     }
 
-    /// Every `.rs` file below `crates`, in a stable order.
+    /// Every `.rs` file of the workspace's crates, in a stable order.
     pub(crate) fn of_workspace() -> Vec<Self> {
+        Self::below("crates")
+    }
+
+    /// Every `.rs` file below a folder, in a stable order.
+    pub(crate) fn below(folder: &str) -> Vec<Self> {
         let mut sources = Vec::new();
-        collect(&root().join("crates"), &mut sources);
+        collect(&root().join(folder), &mut sources);
         sources.sort_by(|a, b| a.path.cmp(&b.path));
         sources
     }

@@ -1,5 +1,5 @@
 //! `sluice invite` against a running server: invites one person and a file of people, lists and
-//! withdraws.
+//! revokes.
 
 use crate::support;
 

@@ -118,7 +118,7 @@ pub(crate) const IDENTITY: &str = "app_id, type, value, respondent_id";
 pub(crate) fn identity<C: ReadCells>(cells: &mut C) -> Result<IdentityRow, C::Error> {
     Ok(IdentityRow {
         app_id: cells.id(AppId::from_uuid)?,
-        known: ProfileIdentity { of: cells.variant()?, value: cells.text()? },
+        known: ProfileIdentity { kind: cells.variant()?, value: cells.text()? },
         respondent_id: cells.id(RespondentId::from_uuid)?,
     })
 }

@@ -20,7 +20,7 @@ use super::world::{
     Shop, TheStore, apply, flow_row, new_response, public_revision, published_row, response_row,
     revision, try_apply,
 };
-use crate::{CompactionCursor, CountsQuery, ErasedAnswers, Outcome, RecordCursor, Write};
+use crate::{AnswersOnErasure, CompactionCursor, CountsQuery, Outcome, RecordCursor, Write};
 
 /// Runs the background work until nothing is left.
 async fn compact(store: &TheStore) {
@@ -194,7 +194,7 @@ pub(super) async fn erased_responses_are_subtracted_with_their_tags(store: TheSt
     let survey = Survey::open(&store).await;
     survey.store(&store, 0..6).await;
     for (user, answers) in
-        [("user-keep", ErasedAnswers::Keep), ("user-delete", ErasedAnswers::Delete)]
+        [("user-keep", AnswersOnErasure::Keep), ("user-delete", AnswersOnErasure::Delete)]
     {
         for number in 0..5 {
             let response = survey.response_of(&store, number, user).await;
@@ -392,7 +392,7 @@ pub(super) async fn counts_are_exact_under_concurrent_scans_erasures_expiries_an
                     }
                     1 => {
                         let answers =
-                            [ErasedAnswers::Keep, ErasedAnswers::Delete][round as usize % 2];
+                            [AnswersOnErasure::Keep, AnswersOnErasure::Delete][round as usize % 2];
                         survey.erase(&store, &format!("user-{round}"), answers).await;
                         survey.expire(&store, i64::from(round) * 25 + 10, 3).await;
                     }
@@ -460,8 +460,11 @@ pub(super) async fn counts_are_exact_after_random_operations(store: TheStore) {
                 }
             }
             6 => {
-                let answers =
-                    if dice.below(2) == 0 { ErasedAnswers::Keep } else { ErasedAnswers::Delete };
+                let answers = if dice.below(2) == 0 {
+                    AnswersOnErasure::Keep
+                } else {
+                    AnswersOnErasure::Delete
+                };
                 survey.erase(&store, &format!("user-{}", dice.below(4)), answers).await;
             }
             7 if dice.below(6) == 0 => {

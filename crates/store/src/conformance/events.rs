@@ -13,7 +13,7 @@ use super::world::{
     Shop, TheStore, app_row, apply, at, audit_row, event_row, flow_row, response_row, try_apply,
 };
 use crate::{
-    AppRow, At, Change, ErasedAnswers, Expiry, ExpiryCursor, LogEntry, LogQuery, Next, Order,
+    AnswersOnErasure, AppRow, At, Change, Expiry, ExpiryCursor, LogEntry, LogQuery, Next, Order,
     Outcome, Page, StoreError, Write,
 };
 
@@ -236,12 +236,12 @@ pub(super) async fn a_reader_misses_nothing_under_concurrent_writes(store: TheSt
 
 pub(super) async fn an_erasure_records_what_it_deleted(store: TheStore) {
     let shop = Shop::open(&store).await;
-    for (millis, answers) in [(1, ErasedAnswers::Delete), (2, ErasedAnswers::Keep)] {
+    for (millis, answers) in [(1, AnswersOnErasure::Delete), (2, AnswersOnErasure::Keep)] {
         let row = stored(&store, telling(&shop, &store, "user=7", millis).await).await;
         let (response, respondent) = (row.response_id, row.respondent_id.unwrap());
         assert!(store.erase(erasure(&shop, respondent, answers)).await.unwrap().done);
         let (app, flow) = (shop.app(), shop.flow.flow_id);
-        let word = if answers == ErasedAnswers::Keep { "keep" } else { "delete" };
+        let word = if answers == AnswersOnErasure::Keep { "keep" } else { "delete" };
         let erased = format!(
             "respondent.erased {{\"appId\":\"{app}\",\"respondentId\":\"{respondent}\",\"answers\":\"{word}\"}}"
         );
@@ -249,7 +249,7 @@ pub(super) async fn an_erasure_records_what_it_deleted(store: TheStore) {
             "response.deleted {{\"appId\":\"{app}\",\"flowId\":\"{flow}\",\"responseId\":\"{response}\"}}"
         );
         let seen = wait_for(&store, app, start(), std::slice::from_ref(&erased)).await;
-        assert_eq!(seen.contains(&deleted), answers == ErasedAnswers::Delete, "{seen:?}");
+        assert_eq!(seen.contains(&deleted), answers == AnswersOnErasure::Delete, "{seen:?}");
     }
 }
 

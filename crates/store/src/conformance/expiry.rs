@@ -9,7 +9,7 @@ use super::removal::{KEY, erasure, invitation, stored, telling};
 use super::respondents::{all_of, consents, known, linked};
 use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed};
 use crate::{
-    AppRow, AuditQuery, AuditRow, ErasedAnswers, Expired, Expiry, ExpiryCursor, InvitationRow,
+    AnswersOnErasure, AppRow, AuditQuery, AuditRow, Expired, Expiry, ExpiryCursor, InvitationRow,
     InvitationStep, Next, Outcome, Page, RetainingApp, Write,
 };
 
@@ -143,7 +143,7 @@ pub(super) async fn marks_of_keys_expire_with_their_time(store: TheStore) {
     let mut first = telling(&shop, &store, "user=7", 1).await;
     first.idempotency_key = Some(KEY);
     let row = stored(&store, first).await;
-    let erasure = erasure(&shop, row.respondent_id.unwrap(), ErasedAnswers::Delete);
+    let erasure = erasure(&shop, row.respondent_id.unwrap(), AnswersOnErasure::Delete);
     store.erase(erasure).await.unwrap();
     assert_eq!(expire(&store, &shop, 1, 5).await, (0, 0));
     assert!(store.find_by_idempotency_key(shop.app(), &KEY).await.unwrap().is_some());

@@ -10,7 +10,7 @@ use super::removal::{erasure, invitation, stored, telling, through};
 use super::respondents::{known, linked};
 use super::world::{Shop, TheStore, apply, at, delivery_row, endpoint_row, flow_row, response_row};
 use crate::{
-    Claim, DeliveryRow, EndpointLane, EndpointRow, EndpointWrite, ErasedAnswers, Erasure,
+    AnswersOnErasure, Claim, DeliveryRow, EndpointLane, EndpointRow, EndpointWrite, Erasure,
     ErasureTarget, LogEntry, LogQuery, Progress, Saved, Write,
 };
 
@@ -89,7 +89,7 @@ pub(super) async fn replies_of_receivers_do_not_outlive_an_erasure(store: TheSto
     let row = endpoint_row(shop.app());
     put(&store, &row).await;
     for (number, answers) in
-        [(1_i64, Some(ErasedAnswers::Keep)), (2, Some(ErasedAnswers::Delete)), (3, None)]
+        [(1_i64, Some(AnswersOnErasure::Keep)), (2, Some(AnswersOnErasure::Delete)), (3, None)]
     {
         let user = format!("user={number}");
         let response = stored(&store, telling(&shop, &store, &user, number).await).await;
@@ -128,7 +128,7 @@ pub(super) async fn a_reply_that_arrives_after_an_erasure_is_not_saved(store: Th
     let shop = Shop::open(&store).await;
     let other = EndpointRow { due_at: at(50_000), ..endpoint_row(shop.app()) };
     for (number, answers) in
-        [(1_i64, Some(ErasedAnswers::Keep)), (2, Some(ErasedAnswers::Delete)), (3, None)]
+        [(1_i64, Some(AnswersOnErasure::Keep)), (2, Some(AnswersOnErasure::Delete)), (3, None)]
     {
         let row = EndpointRow { due_at: at(10), ..endpoint_row(shop.app()) };
         put(&store, &row).await;
@@ -191,7 +191,7 @@ pub(super) async fn replies_about_an_invitation_do_not_outlive_its_invitee(store
         let log =
             sent.iter().map(|it| Write::Endpoint(EndpointWrite::Delivery(Box::new(it.clone()))));
         apply(&store, shop.app(), log.collect()).await;
-        let of_respondent = erasure(&shop, respondent, ErasedAnswers::Keep);
+        let of_respondent = erasure(&shop, respondent, AnswersOnErasure::Keep);
         let erasure = match target {
             Some(target) => Erasure { target, ..of_respondent },
             None => of_respondent,

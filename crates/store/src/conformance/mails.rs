@@ -403,6 +403,24 @@ pub(super) async fn invitations_of_a_closed_flow_wait_until_it_opens(store: TheS
     write(&store, reopen(None)).await.unwrap();
     let over = found(&store, &closed).await.unwrap();
     assert_eq!((over.ended, over.next_at), (Some(MailEnd::Stopped), None));
+
+    // One at a time, the oldest first.
+    let made = |minute: i64| MailRow {
+        created_at: at(minute),
+        ..ended(Some(MailEnd::Closed), &shop.flow)
+    };
+    let waiting = [made(3), made(1), made(2)];
+    add(&store, &waiting).await;
+    for sent in [1, 2, 3] {
+        let (app_id, flow_id) = (shop.app(), shop.flow.flow_id);
+        write(&store, vec![MailWrite::ReopenOne { app_id, flow_id, at: at(80) }]).await.unwrap();
+        for row in &waiting {
+            let is_sent = row.created_at <= at(sent);
+            let found = found(&store, row).await.unwrap();
+            assert_eq!(found.next_at, is_sent.then(|| at(80)), "{sent}");
+            assert_eq!(found.ended.is_none(), is_sent, "{sent}");
+        }
+    }
     for row in others {
         assert_eq!(found(&store, &row).await, Some(row));
     }

@@ -18,11 +18,11 @@ use super::world::{
     user_row, visit_count_row, webhook_records,
 };
 use crate::{
-    App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow, ErasedAnswers, ErasureMark,
-    FeedPosition, FlowRow, IdentityKeyKind, IdentityRow, IdentityVerification, ImageType,
-    NewResponse, Outcome, PeopleWrite, Record, RecordCursor, ReportRow, RespondentRow, ResponseRow,
-    Role, SavedViewRow, Scope, SecondFactor, ShortPathRow, StoreError, Subject, Table, UsedKeyRow,
-    UserRow, Write,
+    AnswersOnErasure, App, AppLimits, AppRow, At, Change, ClosingCountsRow, ConsentRow,
+    ErasureMark, FeedPosition, FlowRow, IdentityKeyKind, IdentityRow, IdentityVerification,
+    ImageType, NewResponse, Outcome, PeopleWrite, Record, RecordCursor, ReportRow, RespondentRow,
+    ResponseRow, Role, SavedViewRow, Scope, SecondFactor, ShortPathRow, StoreError, Subject, Table,
+    UsedKeyRow, UserRow, Write,
 };
 
 pub(super) async fn stored_rows_are_exported_once_and_in_order(store: TheStore) {
@@ -85,7 +85,7 @@ pub(super) async fn a_record_replaces_the_one_with_its_key(store: TheStore) {
             Record::Audit(audit) => audit.actor = "environment".into(),
             Record::Respondent(row) => {
                 let identities = vec![ProfileIdentity::new(IdentityType::UserId, "Ann \u{e9}")];
-                row.erasing = Some(ErasureMark { answers: ErasedAnswers::Keep, identities });
+                row.erasing = Some(ErasureMark { answers: AnswersOnErasure::Keep, identities });
             }
             Record::Identity(row) => row.respondent_id = respondent_id(9),
             Record::Consent(row) => row.respondent_id = respondent_id(9),

@@ -7,13 +7,17 @@ use sluice_flow::submission::Admission;
 use super::respondents::{all_of, claiming, consents, known, linked};
 use super::world::{Shop, TheStore, apply, at, audit_row, invitation_row, listed, respondent_id};
 use crate::{
-    AuditQuery, ErasedAnswers, ErasedPart, Erasure, ErasureMark, ErasureTarget, IdentityRow,
+    AnswersOnErasure, AuditQuery, ErasedPart, Erasure, ErasureMark, ErasureTarget, IdentityRow,
     InvitationRow, Invited, NewResponse, Outcome, Page, Record, RespondentRow, ResponseRow, Write,
 };
 
 pub(super) const KEY: [u8; 16] = [6; 16];
 
-pub(super) fn erasure(shop: &Shop, respondent_id: RespondentId, answers: ErasedAnswers) -> Erasure {
+pub(super) fn erasure(
+    shop: &Shop,
+    respondent_id: RespondentId,
+    answers: AnswersOnErasure,
+) -> Erasure {
     let audit = audit_row(Some(shop.app()));
     let target = ErasureTarget::Respondent(respondent_id);
     Erasure { app_id: shop.app(), target, answers, audit, limit: 100 }
@@ -52,7 +56,7 @@ pub(super) async fn an_erasure_keeps_answers_without_the_person(store: TheStore)
     let shop = Shop::open(&store).await;
     let before = stored(&store, telling(&shop, &store, "user=7", 1).await).await;
     let respondent = before.respondent_id.unwrap();
-    let removed = store.erase(erasure(&shop, respondent, ErasedAnswers::Keep)).await.unwrap();
+    let removed = store.erase(erasure(&shop, respondent, AnswersOnErasure::Keep)).await.unwrap();
     assert_eq!(removed, ErasedPart { responses: 1, respondents: 1, invitations: 0, done: true });
     assert!(is_gone(&store, &shop, respondent).await);
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
@@ -76,7 +80,7 @@ pub(super) async fn an_erasure_deletes_answers(store: TheStore) {
     let shop = Shop::open(&store).await;
     let row = stored(&store, telling(&shop, &store, "user=7", 1).await).await;
     let respondent = row.respondent_id.unwrap();
-    let erasure = erasure(&shop, respondent, ErasedAnswers::Delete);
+    let erasure = erasure(&shop, respondent, AnswersOnErasure::Delete);
     let removed = store.erase(erasure.clone()).await.unwrap();
     assert_eq!(removed, ErasedPart { responses: 1, respondents: 1, invitations: 0, done: true });
     assert!(is_gone(&store, &shop, respondent).await);
@@ -88,7 +92,7 @@ pub(super) async fn an_erasure_deletes_answers(store: TheStore) {
 }
 
 pub(super) async fn an_erasure_in_batches_removes_the_profile_last(store: TheStore) {
-    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
+    for answers in [AnswersOnErasure::Keep, AnswersOnErasure::Delete] {
         let shop = Shop::open(&store).await;
         for millis in 1..=5 {
             linked(&shop, &store, &["user=7"], millis).await;
@@ -115,7 +119,7 @@ pub(super) async fn an_erasure_in_batches_removes_the_profile_last(store: TheSto
         );
         assert!(is_gone(&store, &shop, respondent).await);
         assert_eq!(store.list_audit(&query).await.unwrap().len(), 1);
-        let kept = if answers == ErasedAnswers::Keep { 5 } else { 0 };
+        let kept = if answers == AnswersOnErasure::Keep { 5 } else { 0 };
         assert_eq!(listed(&store, &shop.query()).await.len(), kept);
     }
 }
@@ -147,7 +151,7 @@ async fn left(store: &TheStore, shop: &Shop, respondent: RespondentId) -> (usize
 
 pub(super) async fn a_batch_of_an_erasure_is_bounded_however_large_the_profile(store: TheStore) {
     const LIMIT: usize = 5;
-    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
+    for answers in [AnswersOnErasure::Keep, AnswersOnErasure::Delete] {
         let shop = Shop::open(&store).await;
         let respondent = overfull(&shop, &store, 40).await;
         let part = Erasure { limit: LIMIT, ..erasure(&shop, respondent, answers) };
@@ -175,7 +179,7 @@ pub(super) async fn a_batch_of_an_erasure_is_bounded_however_large_the_profile(s
 }
 
 pub(super) async fn an_interrupted_erasure_is_listed_and_links_nothing_more(store: TheStore) {
-    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
+    for answers in [AnswersOnErasure::Keep, AnswersOnErasure::Delete] {
         let shop = Shop::open(&store).await;
         for millis in 1..=5 {
             linked(&shop, &store, &["user=7", "mail=7@x.org"], millis).await;
@@ -185,8 +189,8 @@ pub(super) async fn an_interrupted_erasure_is_listed_and_links_nothing_more(stor
         let part = Erasure { limit: 3, ..erasure(&shop, respondent, answers) };
         assert!(!store.erase(part.clone()).await.unwrap().done);
         let identities = match answers {
-            ErasedAnswers::Keep => Vec::from(["user=7", "mail=7@x.org"].map(known)),
-            ErasedAnswers::Delete => Vec::new(),
+            AnswersOnErasure::Keep => Vec::from(["user=7", "mail=7@x.org"].map(known)),
+            AnswersOnErasure::Delete => Vec::new(),
         };
         let erasing = Some(ErasureMark { answers, identities });
         let row = RespondentRow { app_id: shop.app(), respondent_id: respondent, erasing };
@@ -202,7 +206,7 @@ pub(super) async fn an_interrupted_erasure_is_listed_and_links_nothing_more(stor
         assert_eq!(store.list_erasing(10).await.unwrap(), []);
         let query = AuditQuery { app_id: Some(shop.app()), after: None, limit: 10 };
         assert_eq!(store.list_audit(&query).await.unwrap(), [part.audit]);
-        let kept = if answers == ErasedAnswers::Keep { 6 } else { 1 };
+        let kept = if answers == AnswersOnErasure::Keep { 6 } else { 1 };
         assert_eq!(listed(&store, &shop.query()).await.len(), kept);
     }
 }
@@ -213,9 +217,9 @@ pub(super) async fn deleting_wins_over_keeping_in_two_erasures_of_one_respondent
         linked(&shop, &store, &["user=7"], millis).await;
     }
     let found = store.find_respondent_by(shop.app(), &known("user=7")).await.unwrap();
-    let keep = Erasure { limit: 2, ..erasure(&shop, found.unwrap(), ErasedAnswers::Keep) };
+    let keep = Erasure { limit: 2, ..erasure(&shop, found.unwrap(), AnswersOnErasure::Keep) };
     let audit = audit_row(Some(shop.app()));
-    let delete = Erasure { answers: ErasedAnswers::Delete, audit, ..keep.clone() };
+    let delete = Erasure { answers: AnswersOnErasure::Delete, audit, ..keep.clone() };
     for part in [&keep, &delete, &keep] {
         store.erase(part.clone()).await.unwrap();
     }
@@ -241,7 +245,7 @@ pub(super) async fn an_erasure_does_not_affect_other_respondents(store: TheStore
         left.push((respondent, profile, row));
     }
     let unclaimed = shop.store(&store, 3, "").await;
-    store.erase(erasure(&shop, erased, ErasedAnswers::Delete)).await.unwrap();
+    store.erase(erasure(&shop, erased, AnswersOnErasure::Delete)).await.unwrap();
     for (respondent, profile, row) in left {
         assert_eq!(store.find_respondent(respondent).await.unwrap(), profile);
         let id = row.as_ref().unwrap().response_id;
@@ -251,7 +255,7 @@ pub(super) async fn an_erasure_does_not_affect_other_respondents(store: TheStore
 }
 
 pub(super) async fn an_erased_key_stays_used_and_a_late_retry_stores_nothing(store: TheStore) {
-    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
+    for answers in [AnswersOnErasure::Keep, AnswersOnErasure::Delete] {
         let shop = Shop::open(&store).await;
         let mut first = telling(&shop, &store, "user=7", 1).await;
         first.idempotency_key = Some(KEY);
@@ -278,7 +282,7 @@ pub(super) async fn erasing_an_unknown_respondent_does_nothing(store: TheStore) 
     let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
     let theirs = linked(&other, &store, &["user=7"], 1).await;
     for unknown in [respondent_id(1), theirs] {
-        let removed = store.erase(erasure(&shop, unknown, ErasedAnswers::Delete)).await.unwrap();
+        let removed = store.erase(erasure(&shop, unknown, AnswersOnErasure::Delete)).await.unwrap();
         assert_eq!(removed, ErasedPart { done: true, ..ErasedPart::default() });
     }
     let query = AuditQuery { app_id: None, after: None, limit: 10 };
@@ -301,7 +305,7 @@ pub(super) async fn invitation(
 }
 
 pub(super) async fn an_erasure_anonymises_the_invitations_of_the_person(store: TheStore) {
-    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
+    for answers in [AnswersOnErasure::Keep, AnswersOnErasure::Delete] {
         let (shop, other) = (Shop::open(&store).await, Shop::open(&store).await);
         let theirs = [
             invitation(&shop, &store, "7", "").await,
@@ -358,7 +362,7 @@ pub(super) async fn through(
 }
 
 pub(super) async fn unlinked_responses_through_an_invitation_belong_to_its_person(store: TheStore) {
-    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
+    for answers in [AnswersOnErasure::Keep, AnswersOnErasure::Delete] {
         let shop = Shop::open(&store).await;
         let respondent = linked(&shop, &store, &["user=7"], 1).await;
         let mine = invitation(&shop, &store, "7", "").await;
@@ -370,8 +374,8 @@ pub(super) async fn unlinked_responses_through_an_invitation_belong_to_its_perso
         assert_eq!(removed, expected, "{answers:?}");
         let after = store.find_response(before.response_id).await.unwrap();
         match answers {
-            ErasedAnswers::Delete => assert_eq!(after, None),
-            ErasedAnswers::Keep => assert_eq!(after, Some(before.clone().unlinked(&[]))),
+            AnswersOnErasure::Delete => assert_eq!(after, None),
+            AnswersOnErasure::Keep => assert_eq!(after, Some(before.clone().unlinked(&[]))),
         }
         let retry = store.commit(vec![response]).await.unwrap();
         assert_eq!(retry, [Outcome::Replayed(before.response_id)], "{answers:?}");
@@ -386,7 +390,7 @@ pub(super) async fn another_respondents_response_through_an_invitation_is_kept(s
     response.claim = super::respondents::claim(&["user=8"], 5);
     response.idempotency_key = Some(KEY);
     let before = stored(&store, response.clone()).await;
-    let removed = store.erase(erasure(&shop, respondent, ErasedAnswers::Delete)).await.unwrap();
+    let removed = store.erase(erasure(&shop, respondent, AnswersOnErasure::Delete)).await.unwrap();
     assert_eq!((removed.responses, removed.invitations), (1, 1));
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
     assert_eq!(after, before.clone().unassigned());
@@ -397,7 +401,7 @@ pub(super) async fn another_respondents_response_through_an_invitation_is_kept(s
 }
 
 pub(super) async fn a_person_who_was_only_invited_is_erased(store: TheStore) {
-    for answers in [ErasedAnswers::Keep, ErasedAnswers::Delete] {
+    for answers in [AnswersOnErasure::Keep, AnswersOnErasure::Delete] {
         let shop = Shop::open(&store).await;
         let mut rows = Vec::new();
         for email in ["Ada@x.org", "ada@X.org", "ADA@x.org", "bob@x.org"] {
@@ -428,7 +432,7 @@ pub(super) async fn a_person_who_was_only_invited_is_erased(store: TheStore) {
         let bob = store.find_invitation(rows[3].assignment_id, None).await.unwrap();
         assert_eq!(bob.as_ref(), Some(&rows[3]), "another person was affected");
         let after = store.find_response(before.response_id).await.unwrap();
-        let kept = (answers == ErasedAnswers::Keep).then(|| before.unlinked(&[]));
+        let kept = (answers == AnswersOnErasure::Keep).then(|| before.unlinked(&[]));
         assert_eq!(after, kept);
     }
 }

@@ -12,7 +12,7 @@ use super::world::{
     response_row,
 };
 use crate::{
-    CompactionCursor, ErasedAnswers, Erasure, ErasureTarget, Expiry, ExpiryCursor, NewResponse,
+    AnswersOnErasure, CompactionCursor, Erasure, ErasureTarget, Expiry, ExpiryCursor, NewResponse,
     Next, Order, Outcome, Record, ResponsePage, ResponseQuery, ResponseRow, SkipIndexCursor, Write,
 };
 
@@ -287,7 +287,7 @@ pub(super) async fn a_response_stored_with_an_older_id_is_listed(store: TheStore
 }
 
 pub(super) async fn no_block_keeps_anything_of_an_erased_person(store: TheStore) {
-    for answers in [ErasedAnswers::Delete, ErasedAnswers::Keep] {
+    for answers in [AnswersOnErasure::Delete, AnswersOnErasure::Keep] {
         let shop = Shop::open(&store).await;
         filled(&store, &shop).await;
         let row = response_row(&shop.flow, &shop.version, 100);
@@ -317,7 +317,7 @@ pub(super) async fn no_block_keeps_anything_of_an_erased_person(store: TheStore)
         build(&store, SETTLED_MILLIS).await;
         assert!(is_ruled_out(&store, &theirs).await, "{answers:?}");
         let kept = all_pages(&store, tagged(&shop, "plan", "z")).await.len();
-        assert_eq!(kept, usize::from(answers == ErasedAnswers::Keep));
+        assert_eq!(kept, usize::from(answers == AnswersOnErasure::Keep));
     }
 }
 

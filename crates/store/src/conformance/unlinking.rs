@@ -5,7 +5,7 @@ use sluice_flow::submission::Admission;
 use super::removal::{erasure, invitation, stored};
 use super::respondents::{claiming, linked};
 use super::world::{Shop, TheStore};
-use crate::{ErasedAnswers, Erasure, Invited, NewResponse, ResponseRow};
+use crate::{AnswersOnErasure, Erasure, Invited, NewResponse, ResponseRow};
 
 /// A response with these identities that names the person in a tag and in its page's query string.
 async fn naming(
@@ -79,7 +79,8 @@ pub(super) async fn an_erasure_that_keeps_answers_cuts_every_identity_of_the_pro
         let other = naming(&shop, &store, &["user=8"], "ada@example.com", 7).await;
         let other = stored(&store, other).await;
 
-        finish(&store, &Erasure { limit, ..erasure(&shop, respondent, ErasedAnswers::Keep) }).await;
+        finish(&store, &Erasure { limit, ..erasure(&shop, respondent, AnswersOnErasure::Keep) })
+            .await;
         for row in &rows {
             is_unlinked(&store, row).await;
         }
@@ -94,7 +95,7 @@ pub(super) async fn an_erasure_does_not_hide_damage(store: TheStore) {
     // As if a letter of the answers had been changed on the disk.
     response.row.answers = response.row.answers.replacen("yes", "yet", 1);
     let before = stored(&store, response).await;
-    finish(&store, &erasure(&shop, before.respondent_id.unwrap(), ErasedAnswers::Keep)).await;
+    finish(&store, &erasure(&shop, before.respondent_id.unwrap(), AnswersOnErasure::Keep)).await;
     let after = store.find_response(before.response_id).await.unwrap().unwrap();
     assert_eq!((&after.identities, after.respondent_id), (&None, None), "it is unlinked");
     assert!(!after.is_intact(), "the damage is still found");
@@ -106,7 +107,7 @@ pub(super) async fn an_identity_added_during_an_erasure_is_cut_as_well(store: Th
     let before = stored(&store, response).await;
     let respondent = before.respondent_id.unwrap();
     invitation(&shop, &store, "u-4711", "").await;
-    let part = Erasure { limit: 1, ..erasure(&shop, respondent, ErasedAnswers::Keep) };
+    let part = Erasure { limit: 1, ..erasure(&shop, respondent, AnswersOnErasure::Keep) };
     // The first batch only has room for the invitation, so the profile is still found.
     assert!(!store.erase(part.clone()).await.unwrap().done);
     let again = linked(&shop, &store, &["user=u-4711", "mail=new@example.com"], 2).await;

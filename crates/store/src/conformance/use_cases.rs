@@ -14,8 +14,8 @@ use super::world::{
     test_response_row, token_row, user_row, visit_count_row,
 };
 use crate::{
-    ActorId, AdminRequestRow, AdminRequestWrite, At, AuditQuery, Change, CountsQuery,
-    ErasedAnswers, Expiry, ExpiryCursor, FeedPosition, FlowQuery, GraceCap, InvitationQuery,
+    ActorId, AdminRequestRow, AdminRequestWrite, AnswersOnErasure, At, AuditQuery, Change,
+    CountsQuery, Expiry, ExpiryCursor, FeedPosition, FlowQuery, GraceCap, InvitationQuery,
     InvitationStep, Invited, LinkRow, MailLane, MailWrite, Next, Order, Outcome, Page, PeopleWrite,
     Role, SavedViewRow, SessionHolder, SessionRow, ShortPathRow, TestWrite, UserKey,
     VisitCountsQuery, Write,
@@ -319,7 +319,7 @@ async fn removal(store: &TheStore, shop: &Shop, done: &mut impl AsyncFnMut(&'sta
     apply(store, app, vec![row, Write::Audit(audit())]).await;
     done("delete a response").await;
     let found = store.find_respondent_by(app, &known("user=a")).await.unwrap().unwrap();
-    while !store.erase(erasure(shop, found, ErasedAnswers::Delete)).await.unwrap().done {}
+    while !store.erase(erasure(shop, found, AnswersOnErasure::Delete)).await.unwrap().done {}
     done("erase a respondent").await;
     let mut cursor = ExpiryCursor::default();
     loop {

@@ -184,7 +184,7 @@ async fn read_holders<'c>(
     for row in transaction.query(HOLDERS.form(is_spread), params).await? {
         let mut cells = Cells::new(&row);
         let app = cells.id(AppId::from_uuid)?;
-        let known = ProfileIdentity { of: cells.variant()?, value: cells.take()? };
+        let known = ProfileIdentity { kind: cells.variant()?, value: cells.take()? };
         let respondent = cells.id(RespondentId::from_uuid)?;
         let (has_user_id, all) = (cells.take()?, cells.revision()? as usize);
         let addresses = all.saturating_sub(usize::from(has_user_id));
@@ -197,7 +197,7 @@ async fn read_holders<'c>(
 pub(super) fn columns<'a>(
     known: impl Iterator<Item = &'a ProfileIdentity>,
 ) -> (Vec<&'static str>, Vec<&'a str>) {
-    known.map(|it| (IdentityType::as_str(it.of), it.value.as_str())).unzip()
+    known.map(|it| (IdentityType::as_str(it.kind), it.value.as_str())).unzip()
 }
 
 /// Stores the consents that come with responses.
@@ -253,7 +253,7 @@ pub(super) async fn put_identity(
 ) -> Result<(), TransactionError> {
     let sql = "INSERT INTO identities (app_id, type, value, respondent_id) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (app_id, type, value) DO UPDATE SET respondent_id = excluded.respondent_id";
-    let (app, whose, of) = (row.app_id.uuid(), row.respondent_id.uuid(), row.known.of.as_str());
+    let (app, whose, of) = (row.app_id.uuid(), row.respondent_id.uuid(), row.known.kind.as_str());
     t.execute(sql, &[&app, &of, &row.known.value, &whose]).await.map(|_| ())
 }
 
@@ -274,5 +274,5 @@ pub(super) async fn put_consent(t: &Transaction, row: &ConsentRow) -> Result<(),
 
 /// Reads an identity, for lists.
 pub(super) fn known(cells: &mut Cells) -> StoreResult<ProfileIdentity> {
-    Ok(ProfileIdentity { of: cells.variant()?, value: cells.take()? })
+    Ok(ProfileIdentity { kind: cells.variant()?, value: cells.take()? })
 }

@@ -8,7 +8,7 @@
 use std::sync::{Arc, LazyLock};
 
 use sluice_flow::id::{AppId, RespondentId, ResponseId, v7};
-use sluice_flow::time::Timestamp;
+use sluice_flow::time::{DAY_MILLIS, Timestamp};
 use uuid::Uuid;
 
 use super::codec::{Cells, ReadCells as _};
@@ -19,7 +19,6 @@ use super::put;
 use super::read::limit;
 use super::removal::{BY_PRIMARY_KEY, FREE_KEYS, delete, hold, profiles, settle_keys};
 use super::transaction::{Transaction, end};
-use crate::removal::DAY_MILLIS;
 use crate::{Expired, Expiry, ExpiryCursor, Next, Page, RetainingApp, StoreError, StoreResult};
 
 /// Takes the app's turn, released with the transaction, reads its setting, and limits how long

@@ -89,7 +89,14 @@ pub(super) async fn begin(
     with: BeginWith<'_>,
 ) -> Result<Begun, TransactionError> {
     let is_spread = transaction.is_spread();
-    let (timeout, planned) = (transaction.lock_timeout(), transaction.plan_cache_mode());
+    let timeout = transaction.lock_timeout();
+    // The few lookups of plain rows have the same plan for any values, but PostgreSQL would plan
+    // those with arrays again each time, since it assumes longer arrays. All other statements
+    // depend on how many rows an app has, and a cluster needs the values to choose the worker.
+    let planned = match with {
+        BeginWith::Copy { .. } => "force_generic_plan",
+        BeginWith::Nothing => "auto",
+    };
     let ids: Vec<Uuid> = apps.iter().map(|app| app.uuid()).collect();
     let numbers: Vec<i64> = apps.iter().map(|app| queue_of(*app)).collect();
     let (lock, read_and_lock) = match if_busy {

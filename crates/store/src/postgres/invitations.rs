@@ -256,7 +256,7 @@ static OF_PERSON: LazyLock<String> = LazyLock::new(|| {
 
 fn keys(known: &[ProfileIdentity]) -> (Vec<&str>, Vec<&str>) {
     let of = |kind: IdentityType| {
-        let these = known.iter().filter(move |it| it.of == kind);
+        let these = known.iter().filter(move |it| it.kind == kind);
         these.map(|it| it.value.as_str()).collect()
     };
     (of(IdentityType::UserId), of(IdentityType::Email))

@@ -29,7 +29,7 @@ use super::{claims, endpoints, events, invitations};
 use crate::codec::rewritten_columns;
 use crate::endpoint::events_of;
 use crate::{
-    ErasedAnswers, ErasedPart, Erasure, ErasureMark, ErasureTarget, EventRow, InvitationRow,
+    AnswersOnErasure, ErasedPart, Erasure, ErasureMark, ErasureTarget, EventRow, InvitationRow,
     RespondentRow, ResponseRow, StoreResult, UsedKeyRow,
 };
 
@@ -376,7 +376,7 @@ async fn forget_answers(
     let events: Vec<_> = rows.iter().flat_map(|row| events_of(row.response_id)).collect();
     endpoints::forget_replies(transaction, app, &events).await?;
     match mark.answers {
-        ErasedAnswers::Delete => {
+        AnswersOnErasure::Delete => {
             let keys: Vec<ResponseKey> = rows.iter().map(key_of).collect();
             delete(transaction, app, &keys, MARK_KEYS).await?;
             let mut ids = events::ids(transaction).await?;
@@ -386,7 +386,7 @@ async fn forget_answers(
                 events::put(transaction, &event).await?;
             }
         }
-        ErasedAnswers::Keep => {
+        AnswersOnErasure::Keep => {
             let unlinked = |row: ResponseRow| (row.clone(), row.unlinked(&mark.identities));
             let rows = rows.into_iter().map(unlinked).collect();
             rewrite(transaction, app, rows).await?;

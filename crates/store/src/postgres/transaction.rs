@@ -46,7 +46,7 @@ const BEGIN_AT_ONE_INSTANT: &str = concat!("BEGIN ISOLATION LEVEL REPEATABLE REA
 pub(super) const BEGIN: &str = begin!();
 /// The settings of a commit, its lock, and the server's current time. Lookups in the transaction
 /// use an index even if their plan was made when the tables were small. `$2` is
-/// [`Transaction::lock_timeout`], `$3` [`Transaction::plan_cache_mode`].
+/// [`Transaction::lock_timeout`], `$3` how its statements are planned.
 macro_rules! set_and {
     ($lock:literal) => {
         concat!(
@@ -89,14 +89,6 @@ impl Transaction {
     /// them in doubt.
     pub(super) fn lock_timeout(&self) -> String {
         format!("{}ms", (self.pool.options().commit_deadline.as_millis() * 2 / 5).max(1))
-    }
-
-    /// How the statements of a commit are planned, as a setting: once. With its few lookups by key
-    /// every plan is the same, but the server would plan those with arrays again each time, since
-    /// it takes an array of unknown length to be longer. A cluster needs the values to find the
-    /// worker.
-    pub(super) fn plan_cache_mode(&self) -> &'static str {
-        if self.is_spread() { "auto" } else { "force_generic_plan" }
     }
 
     /// A connection for a transaction that has not begun.

@@ -47,7 +47,7 @@ pub(super) fn holder(
     let most = IDENTITIES_PER_RESPONDENT_MAX as i64;
     connection
         .prepare_cached(HOLDER)?
-        .query_row(params![bytes!(app), known.of.as_str(), known.value, most], |row| {
+        .query_row(params![bytes!(app), known.kind.as_str(), known.value, most], |row| {
             let mut cells = Cells::new(row);
             let respondent = cells.id(RespondentId::from_uuid)?;
             let (has_user_id, all) = (cells.take()?, cells.take::<u32>()? as usize);
@@ -80,7 +80,7 @@ pub(super) fn put_identity(connection: &Connection, row: &IdentityRow) -> Result
     let sql = "INSERT INTO identities (app_id, type, value, respondent_id) VALUES (?1, ?2, ?3, ?4) \
          ON CONFLICT (app_id, type, value) DO UPDATE SET respondent_id = excluded.respondent_id";
     let IdentityRow { app_id, known, respondent_id } = row;
-    let params = params![bytes!(app_id), known.of.as_str(), known.value, bytes!(respondent_id)];
+    let params = params![bytes!(app_id), known.kind.as_str(), known.value, bytes!(respondent_id)];
     connection.prepare_cached(sql)?.execute(params).map(|_| ())
 }
 

@@ -203,7 +203,7 @@ pub(super) fn of_person(
     let after = page.after.map(|id| bytes!(id)).unwrap_or_default();
     let mut all = Vec::new();
     for known in known {
-        let (user, email) = match known.of {
+        let (user, email) = match known.kind {
             IdentityType::UserId => (Some(&known.value), None),
             IdentityType::Email => (None, Some(&known.value)),
         };

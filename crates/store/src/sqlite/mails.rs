@@ -231,6 +231,14 @@ pub(super) fn change(
             let params = params![bytes!(app_id), bytes!(flow_id), at];
             connection.prepare_cached(sql)?.execute(params)?;
         }
+        MailWrite::ReopenOne { app_id, flow_id, at } => {
+            let sql = "UPDATE mails SET next_at = ?3, revision = revision + 1, ended = NULL \
+                 WHERE app_id = ?1 AND mail_id = (SELECT mail_id FROM mails WHERE app_id = ?1 \
+                 AND flow_id = ?2 AND kind = 'invitation' AND ended = 'closed' \
+                 ORDER BY created_at, mail_id LIMIT 1)";
+            let params = params![bytes!(app_id), bytes!(flow_id), at.as_millis()];
+            connection.prepare_cached(sql)?.execute(params)?;
+        }
         MailWrite::Remove(app, mail) => {
             let sql = "DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2";
             connection.prepare_cached(sql)?.execute(params![app_of(*app), bytes!(mail)])?;

@@ -23,8 +23,8 @@ use crate::codec::rewritten_columns;
 use crate::endpoint::events_of;
 use crate::event::EventIds;
 use crate::{
-    ErasedAnswers, ErasedPart, Erasure, ErasureMark, ErasureTarget, IdempotencyKey, InvitationRow,
-    Page, RespondentRow, ResponseRow, UsedKeyRow,
+    AnswersOnErasure, ErasedPart, Erasure, ErasureMark, ErasureTarget, IdempotencyKey,
+    InvitationRow, Page, RespondentRow, ResponseRow, UsedKeyRow,
 };
 
 /// Replaces a response; with the parameters of [`response_row::bind`], of which the first is its
@@ -186,7 +186,7 @@ impl ErasureBatch<'_> {
             if !self.forget_invitations(connection, known, removed, going)? {
                 return Ok(false);
             }
-            let params = params![app, known.of.as_str(), known.value];
+            let params = params![app, known.kind.as_str(), known.value];
             connection.prepare_cached(sql)?.execute(params)?;
         }
         Ok(found.len() < self.erasure.limit)
@@ -271,10 +271,10 @@ fn forget_answers(
     going: &mut Going,
 ) -> Result<()> {
     match mark.answers {
-        ErasedAnswers::Delete => {
+        AnswersOnErasure::Delete => {
             response(connection, row.response_id, going)?;
         }
-        ErasedAnswers::Keep => {
+        AnswersOnErasure::Keep => {
             let kept = row.clone().unlinked(&mark.identities);
             let at_once = rewrite(connection, &kept)?;
             going.note(connection, row, at_once, Some(&kept))?;

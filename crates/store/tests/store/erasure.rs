@@ -18,8 +18,8 @@ use sluice_store::postgres::{self, PgStore};
 use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
-    At, AuditRow, Change, CompactionCursor, ErasedAnswers, Erasure, ErasureTarget, InvitationRow,
-    NewResponse, Outcome, Store, TestResponseRow, TestWrite, Write,
+    AnswersOnErasure, At, AuditRow, Change, CompactionCursor, Erasure, ErasureTarget,
+    InvitationRow, NewResponse, Outcome, Store, TestResponseRow, TestWrite, Write,
 };
 use support::Cluster;
 use support::rows::{app_row, flow_row, key, now, response};
@@ -133,7 +133,7 @@ async fn fill(store: &dyn Store) {
     }
 }
 
-async fn erase(store: &dyn Store, answers: ErasedAnswers) {
+async fn erase(store: &dyn Store, answers: AnswersOnErasure) {
     let app_id = app_row().app_id;
     let known = ProfileIdentity::new(IdentityType::UserId, USER);
     let respondent_id = store.find_respondent_by(app_id, &known).await.unwrap().unwrap();
@@ -183,9 +183,9 @@ fn is_nowhere(folder: &Path, words: &[&str], but: &[&str]) {
 
 /// The words that must be in no file after an erasure. Kept answers keep the tags that do not name
 /// the person.
-fn erased(answers: ErasedAnswers) -> Vec<&'static str> {
+fn erased(answers: AnswersOnErasure) -> Vec<&'static str> {
     let mut words = vec![USER, EMAIL, SHOUTED, ESCAPED, INVITED, ASSIGNMENT];
-    if answers == ErasedAnswers::Delete {
+    if answers == AnswersOnErasure::Delete {
         words.extend([ANSWER, TAG]);
     }
     words
@@ -193,12 +193,12 @@ fn erased(answers: ErasedAnswers) -> Vec<&'static str> {
 
 #[tokio::test]
 async fn an_erased_person_is_in_no_file_of_sqlite() {
-    for answers in [ErasedAnswers::Delete, ErasedAnswers::Keep] {
+    for answers in [AnswersOnErasure::Delete, AnswersOnErasure::Keep] {
         let folder = tempfile::tempdir().unwrap();
         let store =
             SqliteStore::open(&folder.path().join("sluice.db"), Options::default()).unwrap();
         fill(&store).await;
-        for word in erased(ErasedAnswers::Delete) {
+        for word in erased(AnswersOnErasure::Delete) {
             assert_ne!(holding(folder.path(), word, &[]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;
@@ -239,14 +239,14 @@ async fn a_deleted_test_response_is_in_no_file_of_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_erased_person_is_in_no_file_of_postgresql_once_it_is_rewritten() {
     let cluster = Cluster::start(&["wal_recycle=off", "min_wal_size=32MB", "max_wal_size=32MB"]);
-    for answers in [ErasedAnswers::Delete, ErasedAnswers::Keep] {
+    for answers in [AnswersOnErasure::Delete, AnswersOnErasure::Keep] {
         let database = cluster.database().await;
         let store =
             PgStore::connect(&cluster.url(&database), postgres::Options::default()).await.unwrap();
         fill(&store).await;
         cluster.sql(&database, "CHECKPOINT").await;
         // Long answers are compressed, so their words are not found.
-        for word in erased(ErasedAnswers::Keep) {
+        for word in erased(AnswersOnErasure::Keep) {
             assert_ne!(holding(&cluster.data(), word, &["pg_wal"]), Vec::<String>::new(), "{word}");
         }
         erase(&store, answers).await;

@@ -99,7 +99,7 @@ async fn a_bounded_list_is_paged_like_others() {
     let oldest = site.get(&format!("{keys}?limit=1")).await.ok(200);
     assert_eq!(oldest["next"], "key-5");
     let unknown = site.get(&format!("{keys}?after=key-6")).await;
-    unknown.faults(&[("/after", "must be \"next\" as the page before gave it")]);
+    unknown.faults(&[("/after", "must be the value of \"next\" of an earlier page")]);
     site.delete(&format!("{keys}/key-5")).await.ok(204);
     let second = site.get(&format!("{keys}?limit=1&after=key-5")).await.ok(200);
     assert_eq!(second["items"][0]["kid"], "key-4", "a revoked key is still a cursor");
@@ -117,7 +117,7 @@ async fn a_limit_or_cursor_out_of_range_is_refused() {
     let (app, _) = site.app().await;
     let flow = site.flow(&app).await;
     let limit = ("/limit", "must be a whole number from 1 to 1000");
-    let after = ("/after", "must be \"next\" as the page before gave it");
+    let after = ("/after", "must be the value of \"next\" of an earlier page");
     for path in [
         "/apps".to_owned(),
         format!("/apps/{app}/flows"),

@@ -77,7 +77,7 @@ async fn an_erasure_must_specify_what_happens_to_the_answers() {
         let response = site.store(&key, &version, admitted(ann())).await;
         let shown = site.get(&format!("/responses/{response}")).await.ok(200);
         let path = format!("/respondents/{}", text(&shown["respondentId"]));
-        let message = "is required: answers=keep leaves";
+        let message = "is required: answers=keep keeps";
         for query in ["", "?answers=", "?answers=all"] {
             site.delete(&format!("{path}{query}")).await.faults(&[("/answers", message)]);
         }
@@ -123,7 +123,7 @@ async fn an_invitee_without_a_profile_is_exported_and_erased_by_address() {
         "respondent": null, "consents": [], "responses": [given], "invitations": [invited],
     });
     assert_eq!(export, expected);
-    let message = "is required: answers=keep leaves";
+    let message = "is required: answers=keep keeps";
     site.delete(&format!("/respondents?{who}")).await.faults(&[("/answers", message)]);
     let erase = format!("/respondents?{who}&answers=delete");
     let erased = site.delete(&erase).await.ok(200);

@@ -1,4 +1,4 @@
-//! Publishing, rollback, withdrawal, and the state of a version at an instant.
+//! Publishing, rollback, retirement, and the state of a version at an instant.
 
 use serde_json::{Value, json};
 use sluice_engine::Receipt;

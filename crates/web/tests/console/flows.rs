@@ -104,8 +104,8 @@ async fn a_flow_is_duplicated_and_an_archived_one_is_listed_separately() {
     let archived = desk.get(&format!("/console/apps/{}?view=archived", site.app)).await.text();
     assert!(archived.contains(&format!("/console/flows/{flow}/")), "{archived}");
     // It is restored as it was.
-    assert!(text.contains(&format!("action=\"/console/flows/{flow}/unarchive\"")), "{text}");
-    let done = desk.post(&format!("/console/flows/{flow}/unarchive"), &[]).await;
+    assert!(text.contains(&format!("action=\"/console/flows/{flow}/restore\"")), "{text}");
+    let done = desk.post(&format!("/console/flows/{flow}/restore"), &[]).await;
     assert_eq!(Desk::led_to(&done), format!("/console/flows/{flow}/edit?done=restored"));
     site.submit(&submission(version)).await.assert_accepted();
 }

@@ -212,7 +212,7 @@ pub(super) async fn replay(
             Err(_) => {
                 handle.endpoint(id).await?;
                 let message = "must be the ID of an event, such as evt_01KA2VgdPrWYDVgYy3wLpD";
-                let fault = Fault { pointer: "/after".to_owned(), message: message.to_owned() };
+                let fault = Fault::new("/after", message);
                 let chosen = form.get("since").unwrap_or_default();
                 let content = replay_form(&address(app, id), chosen, typed, &[fault]);
                 let kind = Kind::Unfinished;
@@ -238,7 +238,7 @@ fn replay_form(base: &str, since: &str, after: &str, faults: &[Fault]) -> Markup
         ..Field::default()
     };
     html! {
-        p { "Sends everything again that the endpoint selects, even if it was delivered before. Your server recognises events that it already has by their ID." }
+        p { "Sends all events that the endpoint selects again, even if they were already delivered. Your server recognises events that it already has by their ID." }
         (parts::errors(faults, |_| Some("after".to_owned())))
         form.form method="post" action={ (base) "/replay" } {
             (select("since", "Events since", &choices, since))

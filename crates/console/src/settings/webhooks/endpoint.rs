@@ -259,7 +259,7 @@ fn manage(app: AppId, found: &EndpointOverview) -> Markup {
                 @if found.failed == 0 { "No delivery has failed for good." }
                 @else { "For example after your server was down for days." }
             }, link("redeliver", "Redeliver…")))
-            (action("Replay events", html! { "Sends events again from a time or an event on, even if they were delivered." }, link("replay", "Replay…")))
+            (action("Replay events", html! { "Sends events again, starting at a time or an event, even if they were already delivered." }, link("replay", "Replay…")))
             (action("Signing secret", html! {
                 @match endpoint.previous_secret_until {
                     Some(until) => { "Was replaced. The previous secret stays valid until " (time(until)) "." }

@@ -93,8 +93,7 @@ impl Typed {
 }
 
 fn of_flows(word: &str) -> Fault {
-    let message = format!("contain “{word}”, which is not the ID of a flow of this app");
-    Fault { pointer: "/flows".to_owned(), message }
+    Fault::new("/flows", format!("contain “{word}”, which is not the ID of a flow of this app"))
 }
 
 pub(super) async fn new(

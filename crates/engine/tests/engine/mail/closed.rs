@@ -81,7 +81,7 @@ async fn a_flow_with_all_its_responses_sends_neither_invitations_nor_reminders()
 }
 
 #[tokio::test]
-async fn a_deletion_that_makes_room_sends_the_invitations_that_waited_for_it() {
+async fn a_deletion_that_makes_room_sends_the_invitation_that_waited_longest() {
     let shop = Shop::open(60).await;
     let (engine, actor) = (&shop.world.engine, &shop.world.actor);
     let ids = shop.invite(&["ada"]).await;
@@ -90,9 +90,13 @@ async fn a_deletion_that_makes_room_sends_the_invitations_that_waited_for_it() {
     let patch = FlowPatch { close_after: Some(Some(1)), ..FlowPatch::default() };
     engine.update_flow(actor, shop.flow, &patch).await.unwrap();
     let late = shop.invite(&["bob"]).await[0];
+    shop.pass(MINUTE_MILLIS);
+    let later = shop.invite(&["cai"]).await[0];
     assert_eq!(shop.deliver().await.sent, 0);
     assert_eq!(shop.status(late).await.unwrap().ended, Some(MailEnd::Closed));
     engine.delete_response(actor, response).await.unwrap();
     assert_eq!(shop.deliver().await.sent, 1);
     assert_eq!(shop.status(late).await.unwrap().ended, None);
+    // There is room for one.
+    assert_eq!(shop.status(later).await.unwrap().ended, Some(MailEnd::Closed));
 }

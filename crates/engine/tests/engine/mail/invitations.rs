@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_engine::mail::{Delivered, SendError};
-use sluice_engine::rows::{ErasedAnswers, MailEnd, Scope};
+use sluice_engine::rows::{AnswersOnErasure, MailEnd, Scope};
 use sluice_engine::{AdminError, Duplicates, FlowPatch, NewInvitation};
 use sluice_flow::invitation::Invitee;
 use sluice_flow::invitation_email::InvitationEmail;
@@ -34,7 +34,7 @@ async fn an_invitation_is_sent_once_with_its_link() {
     let status = shop.status(ids[0]).await.unwrap();
     assert_eq!((status.sent, status.next_at, status.ended), (1, None, None));
     // So does the file about the person.
-    let ada = ProfileIdentity { of: IdentityType::Email, value: "ada@mail.example".to_owned() };
+    let ada = ProfileIdentity { kind: IdentityType::Email, value: "ada@mail.example".to_owned() };
     let (world, app) = (&shop.world, shop.app.row.app_id);
     let file = world.engine.export_known(&world.actor, app, &ada).await.unwrap();
     assert_eq!(file.invitations[0].mail.as_ref().map(|it| it.sent), Some(1));
@@ -276,7 +276,7 @@ async fn an_erased_person_is_not_mailed() {
         &shop.world.actor,
         shop.app.row.app_id,
         known,
-        ErasedAnswers::Delete,
+        AnswersOnErasure::Delete,
     );
     erased.await.unwrap();
     assert_eq!(shop.deliver().await.sent, 0);
@@ -293,7 +293,7 @@ async fn a_person_who_was_erased_can_still_unsubscribe() {
     let known = ProfileIdentity::new(IdentityType::Email, &address("ada"));
     let app = shop.app.row.app_id;
     let (engine, actor) = (&shop.world.engine, &shop.world.actor);
-    engine.erase_known(actor, app, known, ErasedAnswers::Delete).await.unwrap();
+    engine.erase_known(actor, app, known, AnswersOnErasure::Delete).await.unwrap();
     let row = shop.world.faults.find_mail(id.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(row.address, None);
     assert!(!row.detail.unwrap_or_default().contains(&address("ada")));

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use sluice_engine::idempotency::IdempotencyKey;
 use sluice_engine::recount::{self, RecountScope};
-use sluice_engine::rows::{ErasedAnswers, ResponseRow, Scope};
+use sluice_engine::rows::{AnswersOnErasure, ResponseRow, Scope};
 use sluice_engine::{
     Actor, AdminError, AdminResult, AppPatch, Engine, Missing, Receipt, Results, StoreError,
     SubmitError, SummaryFilter,
@@ -199,7 +199,7 @@ impl Client {
     async fn erase(&self, running: &Running, app: usize, person: u8, delete: bool) {
         let invoked = self.recorder.moment();
         let known = ProfileIdentity::new(IdentityType::UserId, &name_of(person));
-        let answers = if delete { ErasedAnswers::Delete } else { ErasedAnswers::Keep };
+        let answers = if delete { AnswersOnErasure::Delete } else { AnswersOnErasure::Keep };
         let id = self.board.apps[app].0;
         let outcome = match running.engine.erase_known(&self.actor, id, known, answers).await {
             Ok(erased) => Outcome::Erased { done: erased.remaining.is_none() },

@@ -2,6 +2,7 @@
 
 use super::checker::{Rule, check};
 use super::in_runtime;
+use super::nodes::has_postgres;
 use super::operations::{Plan, Shape};
 use super::runner::{Setup, run};
 use super::tampering::Broken;
@@ -11,11 +12,11 @@ const OPERATIONS: usize = 600;
 const SEEDS: std::ops::Range<u64> = 50..80;
 
 /// One of these rules must be named.
-async fn is_seen(broken: Broken, expected: &'static [Rule]) {
+async fn is_seen(broken: Broken, nodes: usize, expected: &'static [Rule]) {
     let mut seen = Vec::new();
     for seed in SEEDS {
         let plan = Plan::generate(seed, Shape::new(OPERATIONS));
-        let ran = run(&plan, Setup { nodes: 1, broken: Some(broken) }).await;
+        let ran = run(&plan, Setup { nodes, broken: Some(broken) }).await;
         seen.extend(check(&ran.history).into_iter().map(|fault| fault.rule));
         if expected.iter().any(|rule| seen.contains(rule)) {
             return;
@@ -28,20 +29,27 @@ async fn is_seen(broken: Broken, expected: &'static [Rule]) {
 
 #[test]
 fn a_store_that_drops_writes_is_seen() {
-    in_runtime(is_seen(Broken::DropsWrites, &[Rule::Lost]));
+    in_runtime(is_seen(Broken::DropsWrites, 1, &[Rule::Lost]));
 }
 
 #[test]
 fn a_store_that_stores_retries_again_is_seen() {
-    in_runtime(is_seen(Broken::StoresRetries, &[Rule::Doubled]));
+    in_runtime(is_seen(Broken::StoresRetries, 1, &[Rule::Doubled]));
 }
 
 #[test]
 fn a_store_that_forgets_erasures_is_seen() {
-    in_runtime(is_seen(Broken::ForgetsErasures, &[Rule::Resurrected, Rule::StillLinked]));
+    in_runtime(is_seen(Broken::ForgetsErasures, 1, &[Rule::Resurrected, Rule::StillLinked]));
 }
 
 #[test]
 fn a_store_that_stores_what_it_refused_is_seen() {
-    in_runtime(is_seen(Broken::StoresRefused, &[Rule::StoredAlthoughRefused]));
+    in_runtime(is_seen(Broken::StoresRefused, 1, &[Rule::StoredAlthoughRefused]));
+}
+
+#[test]
+fn two_nodes_that_drop_writes_are_seen() {
+    if has_postgres() {
+        in_runtime(is_seen(Broken::DropsWrites, 2, &[Rule::Lost]));
+    }
 }

@@ -97,8 +97,17 @@ fn two_nodes_on_one_database_leave_what_the_model_expects() {
         // One process at a time uses an embedded database.
         return;
     }
+    let mut all = BTreeMap::new();
     for seed in [3, 4] {
-        in_runtime(explore(seed, SHORT_OPERATIONS, Setup { nodes: 2, ..SOUND }));
+        add(&mut all, in_runtime(explore(seed, SHORT_OPERATIONS, Setup { nodes: 2, ..SOUND })));
+    }
+    covers(&all);
+}
+
+/// Adds the figures of a run to those of others.
+fn add(all: &mut BTreeMap<String, u64>, figures: BTreeMap<String, u64>) {
+    for (what, count) in figures {
+        *all.entry(what).or_default() += count;
     }
 }
 
@@ -143,12 +152,10 @@ fn model_long() {
     let operations = number_in("SLUICE_MODEL_OPERATIONS").map_or(LONG_OPERATIONS, |it| it as usize);
     let nodes = number_in("SLUICE_MODEL_NODES").unwrap_or(1) as usize;
     let begun = Instant::now();
-    let (mut all, mut done) = (BTreeMap::<String, u64>::new(), 0);
+    let (mut all, mut done) = (BTreeMap::new(), 0);
     for seed in first.. {
         let of_round = ROUND_OPERATIONS.min(operations - done);
-        for (what, count) in in_runtime(explore(seed, of_round, Setup { nodes, ..SOUND })) {
-            *all.entry(what).or_default() += count;
-        }
+        add(&mut all, in_runtime(explore(seed, of_round, Setup { nodes, ..SOUND })));
         done += of_round;
         println!("seed {seed}: {done} of {operations} operations, {:?}", begun.elapsed());
         if done >= operations {

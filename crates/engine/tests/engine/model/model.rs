@@ -38,7 +38,7 @@ pub(super) enum Change {
     Window { starts: Option<i64>, ends: Option<i64> },
     Grace(Option<u32>),
     Archive,
-    Unarchive,
+    Restore,
     Limit(Option<u32>),
 }
 
@@ -124,7 +124,7 @@ impl FlowConfig {
             Change::Window { starts, ends } => (next.starts, next.ends) = (starts, ends),
             Change::Grace(seconds) => next.grace = seconds,
             Change::Archive => next.archived = self.archived.or(after.archived),
-            Change::Unarchive => next.archived = None,
+            Change::Restore => next.archived = None,
             Change::Limit(limit) => next.limit = limit,
         }
         let mut all = vec![next];

@@ -93,7 +93,7 @@ pub(super) enum Setting {
     },
     Grace(Option<u32>),
     Archive,
-    Unarchive,
+    Restore,
     /// How many more responses than there are; `None` removes the limit.
     Limit(Option<u32>),
 }
@@ -171,7 +171,7 @@ impl Operation {
                 Setting::Window { .. } => "set window",
                 Setting::Grace(_) => "set grace",
                 Setting::Archive => "archive",
-                Setting::Unarchive => "unarchive",
+                Setting::Restore => "restore",
                 Setting::Limit(_) => "set limit",
             },
             Self::Recount { .. } => "recount",
@@ -317,7 +317,7 @@ fn set(random: &mut Random, owned: &[usize]) -> Operation {
         56..64 => Setting::Window { starts: None, ends: None },
         64..72 => Setting::Grace(random.pick(&[None, Some(0), Some(1), Some(20), Some(7_200)])),
         72..75 => Setting::Archive,
-        75..84 => Setting::Unarchive,
+        75..84 => Setting::Restore,
         84..92 => Setting::Limit(Some(random.pick(&[0, 1, 5, 30]))),
         _ => Setting::Limit(None),
     };

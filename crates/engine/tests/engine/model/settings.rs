@@ -63,7 +63,7 @@ async fn resolved(
         }
         Setting::Grace(seconds) => Change::Grace(seconds),
         Setting::Archive => Change::Archive,
-        Setting::Unarchive => Change::Unarchive,
+        Setting::Restore => Change::Restore,
         Setting::Limit(None) => Change::Limit(None),
         Setting::Limit(Some(more)) => {
             let (stored, _) =
@@ -106,7 +106,7 @@ async fn carry_out(
             patch(FlowPatch { grace_window_seconds, ..FlowPatch::default() }).await
         }
         Change::Archive => engine.archive_flow(actor, id).await,
-        Change::Unarchive => engine.flow(actor, Scope::Write, id).await?.unarchive().await,
+        Change::Restore => engine.flow(actor, Scope::Write, id).await?.restore().await,
         Change::Limit(limit) => {
             let close_after = Some(limit);
             patch(FlowPatch { close_after, ..FlowPatch::default() }).await

@@ -11,6 +11,8 @@ const TIMES: usize = 2;
 /// The first of these many segments, and the clients that take part; all if absent.
 const SEGMENTS: &str = "SLUICE_MODEL_SEGMENTS";
 const CLIENTS: &str = "SLUICE_MODEL_CLIENTS";
+/// Whether smaller runs are tried at all: that takes minutes.
+const SHRINK: &str = "SLUICE_MODEL_SHRINK";
 
 impl Plan {
     /// A part of the plan, if the environment asks for one.
@@ -39,12 +41,14 @@ impl Plan {
     }
 }
 
-/// Looks for a smaller run that breaks the same rule. Describes the smallest, and how to repeat it.
+/// Looks for a smaller run that breaks the same rule, if the environment asks for it. Describes the
+/// smallest, and how to repeat it.
 pub(super) async fn shrink(plan: &Plan, setup: Setup, rule: Rule) -> String {
     let mut segments = plan.segments.len();
     let mut clients: Vec<usize> =
         (0..plan.shape.clients).filter(|it| !plan.segments[0][*it].is_empty()).collect();
-    let (mut found, mut left) = (None, TRIES_MAX);
+    let is_asked = std::env::var(SHRINK).is_ok_and(|text| text == "1");
+    let (mut found, mut left) = (None, if is_asked { TRIES_MAX } else { 0 });
     while left > 0 && segments > 1 {
         left -= 1;
         let fewer = segments / 2;
@@ -64,10 +68,12 @@ pub(super) async fn shrink(plan: &Plan, setup: Setup, rule: Rule) -> String {
     let (seed, nodes) = (plan.seed, setup.nodes);
     let (all, part) = (plan.shape.operations, plan.part(segments, &clients).operations());
     let names: Vec<String> = clients.iter().map(usize::to_string).collect();
+    let hint = "\nfor a smaller run with the same fault, add SLUICE_MODEL_SHRINK=1";
+    let hint = if is_asked { "" } else { hint };
     format!(
         "{}to repeat {part} operations:\n  SLUICE_MODEL_SEED={seed} SLUICE_MODEL_OPERATIONS={all} \
          SLUICE_MODEL_NODES={nodes} {SEGMENTS}={segments} {CLIENTS}={} \\\n  \
-         cargo test -p sluice-engine --test engine model_long -- --ignored --nocapture",
+         cargo test -p sluice-engine --test engine model_long -- --ignored --nocapture{hint}",
         found.map(|it| format!("a smaller run: {it}\n")).unwrap_or_default(),
         names.join(",")
     )

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sluice_engine::rows::{DeliveryState, ErasedAnswers, Scope};
+use sluice_engine::rows::{AnswersOnErasure, DeliveryState, Scope};
 use sluice_engine::{AdminError, EndpointPatch, EndpointState};
 use sluice_flow::event::EventType;
 use tokio::sync::Semaphore;
@@ -218,7 +218,7 @@ async fn a_reply_about_a_person_who_was_erased_meanwhile_is_not_kept() {
     it.settle();
     becomes("the first one is sent", || !it.receivers.got(URL).is_empty()).await;
     let (engine, actor) = (&it.world.engine, &it.world.actor);
-    engine.erase_respondent(actor, respondent.unwrap(), ErasedAnswers::Keep).await.unwrap();
+    engine.erase_respondent(actor, respondent.unwrap(), AnswersOnErasure::Keep).await.unwrap();
     gate.add_permits(10_000);
     it.deliver().await;
     let rows = it.deliveries(endpoint).await;

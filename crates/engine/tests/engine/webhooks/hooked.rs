@@ -15,6 +15,7 @@ use sluice_flow::id::{EndpointId, FlowId};
 use sluice_store::EventStore as _;
 use tokio::sync::Semaphore;
 
+use crate::metrics::value;
 use crate::support::{World, accepted, submission};
 
 /// What a scripted receiver does.
@@ -188,6 +189,12 @@ impl Hooked {
 
     pub(crate) async fn deliveries(&self, endpoint: EndpointId) -> Vec<DeliveryRow> {
         self.handle().await.list_deliveries(endpoint, None, None, 100).await.unwrap()
+    }
+
+    /// How many deliveries the metrics count as given up.
+    pub(crate) fn given_up(&self) -> f64 {
+        let metrics = self.world.engine.health().metrics_text();
+        value(&metrics, "sluice_webhook_attempts_total{outcome=\"failed\"}")
     }
 
     pub(crate) async fn state(&self, endpoint: EndpointId) -> EndpointState {

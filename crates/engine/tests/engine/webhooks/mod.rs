@@ -130,6 +130,7 @@ async fn a_failed_event_is_sent_again_by_the_schedule_and_then_given_up() {
     }
     let row = it.deliveries(endpoint).await.remove(0);
     assert_eq!((row.state, row.attempts, row.next_at), (DeliveryState::Failed, 10, None));
+    assert_eq!(it.given_up(), 1.0);
     assert_eq!(row.status, Some(302));
     let ids: Vec<Value> = it.receivers.got(URL).iter().map(|body| body["id"].clone()).collect();
     assert!(ids.iter().all(|id| *id == ids[0]), "every attempt has the same id");
@@ -167,7 +168,9 @@ async fn a_receiver_that_is_gone_disables_its_endpoint_with_an_event() {
     let endpoint = it.endpoint(URL, &[]).await;
     it.endpoint(other, &[EventType::EndpointDisabled]).await;
     it.submit().await;
+    assert_eq!(it.given_up(), 0.0);
     it.until(other, 1).await;
+    assert_eq!(it.given_up(), 1.0);
     let got = it.receivers.got(other).remove(0);
     assert_eq!(got["data"]["webhookId"], json!(endpoint));
     assert_eq!(got["data"]["reason"], json!("gone"));
@@ -288,6 +291,7 @@ async fn a_test_event_is_sent_at_once_and_is_not_repeated() {
     assert_eq!((sent.state, sent.status), (DeliveryState::Failed, Some(500)));
     it.pass(3_600).await;
     assert_eq!(it.receivers.types(URL), ["endpoint.test"]);
+    assert_eq!(it.given_up(), 0.0);
     assert_eq!(it.deliveries(endpoint).await.len(), 1);
     assert_eq!(it.state(endpoint).await, EndpointState::Active);
 }

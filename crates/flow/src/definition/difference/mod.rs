@@ -18,7 +18,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Definition, RespondentAnalytics};
-use crate::logic::words::{counted, quoted};
+use crate::logic::words::quoted;
+use crate::phrase::counted;
 use crate::question::Question;
 
 /// The kind of a change.

@@ -49,7 +49,7 @@ impl NpsGroup {
         }
     }
 
-    /// The group of those who give this answer.
+    /// The group that this answer belongs to.
     pub fn from_point(point: u32) -> Self {
         let reaches = |group: &Self| point <= *group.points().end();
         Self::ALL.into_iter().find(reaches).unwrap_or(Self::Promoters)

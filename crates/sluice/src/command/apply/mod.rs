@@ -1,4 +1,4 @@
-//! `sluice flow apply` and `diff`: flows as their files describe them.
+//! `sluice flow apply` and `diff`: flows that match their files.
 //!
 //! All files are read, checked and compared with the server before anything is written
 //! ([`plan`]); [`execute`] then writes what differs. The difference in words is that of the console

@@ -15,8 +15,8 @@ use super::super::world::{
     respondent_id, response_row,
 };
 use crate::{
-    At, Change, CountsQuery, ErasedAnswers, Erasure, ErasureTarget, Expiry, ExpiryCursor, FlowRow,
-    NewResponse, Next, Outcome, Record, ResponseQuery, ResponseRow, VersionRow, Write,
+    AnswersOnErasure, At, Change, CountsQuery, Erasure, ErasureTarget, Expiry, ExpiryCursor,
+    FlowRow, NewResponse, Next, Outcome, Record, ResponseQuery, ResponseRow, VersionRow, Write,
 };
 
 pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -254,7 +254,7 @@ impl Survey {
         }
     }
 
-    pub(super) async fn erase(&self, store: &TheStore, user: &str, answers: ErasedAnswers) {
+    pub(super) async fn erase(&self, store: &TheStore, user: &str, answers: AnswersOnErasure) {
         let app_id = self.flow.app_id;
         let known = ProfileIdentity::new(IdentityType::UserId, user);
         let Some(id) = store.find_respondent_by(app_id, &known).await.unwrap() else { return };

@@ -1,4 +1,4 @@
--- The schema of a Sluice database in PostgreSQL.
+-- The schema of a Sluice database in PostgreSQL: that of release 0.1.0.
 --
 -- Conventions:
 -- - Ids are UUIDv7, so they sort by creation time. Exception: assignment_id is random.

@@ -56,7 +56,7 @@ pub(in super::super) async fn by_identity(
 ) -> StoreResult<Option<RespondentId>> {
     let sql = "SELECT respondent_id FROM identities WHERE app_id = $1 AND type = $2 AND value = $3";
     let read = |cells: &mut Cells| cells.id(RespondentId::from_uuid);
-    pool.one(sql, &[&app.uuid(), &known.of.as_str(), &known.value], read).await
+    pool.one(sql, &[&app.uuid(), &known.kind.as_str(), &known.value], read).await
 }
 
 pub(in super::super) async fn list(

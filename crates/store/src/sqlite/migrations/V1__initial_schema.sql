@@ -1,4 +1,4 @@
--- The schema of a Sluice database in SQLite.
+-- The schema of a Sluice database in SQLite: that of release 0.1.0.
 --
 -- Conventions:
 -- - Ids are the 16 bytes of a UUIDv7, so they sort by creation time. Exception: assignment_id is random.

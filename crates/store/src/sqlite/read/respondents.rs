@@ -49,7 +49,7 @@ pub(in super::super) fn by_identity(
     known: &ProfileIdentity,
 ) -> Result<Option<RespondentId>> {
     let sql = "SELECT respondent_id FROM identities WHERE app_id = ?1 AND type = ?2 AND value = ?3";
-    let params = params![bytes!(app), known.of.as_str(), known.value];
+    let params = params![bytes!(app), known.kind.as_str(), known.value];
     one(connection, sql, params, |cells| cells.id(RespondentId::from_uuid))
 }
 

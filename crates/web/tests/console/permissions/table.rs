@@ -60,7 +60,7 @@ pub(super) const TABLE: &[Line] = &[
         "/console/apps/{appId}?done=archived.{flowId}",
     ),
     post_unstored(
-        "/console/flows/{flowId}/unarchive",
+        "/console/flows/{flowId}/restore",
         WRITES,
         "",
         "/console/flows/{flowId}/edit?done=restored",

@@ -1,5 +1,5 @@
-//! The ids in paths: how a segment is decoded; and for the admin API and the console, the names of
-//! their parameters and the refusal if nothing has the id.
+//! The segments of paths: decoding; and for the ids in paths of the admin API and the console, the
+//! names of their parameters and the refusal if nothing has the id.
 
 use std::borrow::Cow;
 use std::str::FromStr;
