@@ -134,6 +134,12 @@ impl MailStore for PgStore {
     }
 }
 
+/// Of the invitations that wait, the one that has waited longest.
+const REOPEN_ONE: &str = "UPDATE mails SET next_at = $3, revision = revision + 1, ended = NULL \
+     WHERE app_id = $1 AND mail_id = (SELECT mail_id FROM mails WHERE app_id = $1 \
+     AND flow_id = $2 AND kind = 'invitation' AND ended = 'closed' \
+     ORDER BY created_at, mail_id LIMIT 1) AND ended = 'closed'";
+
 pub(super) async fn change(
     transaction: &Transaction,
     write: &MailWrite,
@@ -196,12 +202,8 @@ pub(super) async fn change(
             transaction.execute(sql, params).await.map(|_| ())
         }
         MailWrite::ReopenOne { app_id, flow_id, at } => {
-            let sql = "UPDATE mails SET next_at = $3, revision = revision + 1, ended = NULL \
-                 WHERE app_id = $1 AND mail_id = (SELECT mail_id FROM mails WHERE app_id = $1 \
-                 AND flow_id = $2 AND kind = 'invitation' AND ended = 'closed' \
-                 ORDER BY created_at, mail_id LIMIT 1) AND ended = 'closed'";
             let params: Params = &[&app_id.uuid(), &flow_id.uuid(), &at.as_millis()];
-            transaction.execute(sql, params).await.map(|_| ())
+            transaction.execute(REOPEN_ONE, params).await.map(|_| ())
         }
         MailWrite::Remove(app, mail) => {
             let sql = "DELETE FROM mails WHERE app_id = $1 AND mail_id = $2";

@@ -168,6 +168,12 @@ fn of_invitations(
     Ok(found)
 }
 
+/// Of the invitations that wait, the one that has waited longest.
+const REOPEN_ONE: &str = "UPDATE mails SET next_at = ?3, revision = revision + 1, ended = NULL \
+     WHERE app_id = ?1 AND mail_id = (SELECT mail_id FROM mails WHERE app_id = ?1 \
+     AND flow_id = ?2 AND kind = 'invitation' AND ended = 'closed' \
+     ORDER BY created_at, mail_id LIMIT 1)";
+
 pub(super) fn change(
     connection: &Connection,
     write: &MailWrite,
@@ -232,12 +238,8 @@ pub(super) fn change(
             connection.prepare_cached(sql)?.execute(params)?;
         }
         MailWrite::ReopenOne { app_id, flow_id, at } => {
-            let sql = "UPDATE mails SET next_at = ?3, revision = revision + 1, ended = NULL \
-                 WHERE app_id = ?1 AND mail_id = (SELECT mail_id FROM mails WHERE app_id = ?1 \
-                 AND flow_id = ?2 AND kind = 'invitation' AND ended = 'closed' \
-                 ORDER BY created_at, mail_id LIMIT 1)";
             let params = params![bytes!(app_id), bytes!(flow_id), at.as_millis()];
-            connection.prepare_cached(sql)?.execute(params)?;
+            connection.prepare_cached(REOPEN_ONE)?.execute(params)?;
         }
         MailWrite::Remove(app, mail) => {
             let sql = "DELETE FROM mails WHERE app_id = ?1 AND mail_id = ?2";
