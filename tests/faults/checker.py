@@ -2,6 +2,7 @@
 
 A client notes every submission before it is sent, with a digest, and its outcome afterwards:
 ok (acknowledged), refused (told that it is not stored), unknown (anything else: 5xx, no reply).
+A 5xx must be a 503 with Retry-After, as docs/api.md has it; any other one is odd, and fails the line.
 Every text begins with its key, so that a row that is stored twice or changed can be told from others.
 """
 
@@ -17,6 +18,13 @@ def digest(text):
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
+def oddity(status, retry_after):
+    """What is odd about a reply; None if it is not an error of the server, or the one that it promises."""
+    if status < 500 or (status == 503 and (retry_after or "").isdigit()):
+        return None
+    return "503 without Retry-After" if status == 503 else str(status)
+
+
 class Entry:
     __slots__ = ("text", "digest", "sent", "done", "outcome")
 
@@ -27,7 +35,7 @@ class Entry:
 
 class History:
     def __init__(self):
-        self.entries, self.lock = {}, threading.Lock()
+        self.entries, self.lock, self.odd = {}, threading.Lock(), collections.Counter()
 
     def invoke(self, key, text):
         with self.lock:
@@ -38,6 +46,14 @@ class History:
         # A retry may settle what was unknown; nothing else changes.
         if entry.outcome == UNKNOWN:
             entry.done, entry.outcome = time.monotonic(), outcome
+
+    def note_odd(self, what):
+        with self.lock:
+            self.odd[what] += 1
+
+    def odd_replies(self):
+        """A sentence for each kind of them."""
+        return [f"{count:,} replies {what}" for what, count in sorted(self.odd.items())]
 
     def keys(self, outcome):
         with self.lock:
@@ -65,7 +81,7 @@ class Verdict:
 
 
 def judge(history, texts, counted=None, expected=None, recovery=None):
-    """ok ⊆ stored, refused ∩ stored = ∅, each key at most once, as sent, counts = a recount.
+    """ok ⊆ stored, refused ∩ stored = ∅, each key at most once, as sent, counts = a recount, no odd replies.
 
     `texts` are the stored answers, `counted` the number that the service itself reports, and `expected` the keys that
     must be there, if not all that were acknowledged.
@@ -83,5 +99,5 @@ def judge(history, texts, counted=None, expected=None, recovery=None):
         "never sent": len(texts) - len(known),
         "miscounted": abs(counted - len(texts)) if counted is not None else 0,
     }
-    broken = [f"{count:,} {name}" for name, count in faults.items() if count]
+    broken = [f"{count:,} {name}" for name, count in faults.items() if count] + history.odd_replies()
     return Verdict(len(history.keys(OK)), len(texts), faults["lost"], faults["doubled"], recovery, broken)

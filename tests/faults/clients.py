@@ -7,7 +7,7 @@ import string
 import threading
 import time
 
-from checker import OK, REFUSED, UNKNOWN, History, judge
+from checker import OK, REFUSED, UNKNOWN, History, judge, oddity
 from places import until
 
 CLIENTS = 16
@@ -67,9 +67,17 @@ class Clients:
             text = reply.read()
         except (OSError, http.client.HTTPException):
             return UNKNOWN
+        if what := oddity(reply.status, reply.getheader("retry-after")):
+            self.history.note_odd(what)
+        if reply.status == 200 and b'"success":true' in text:
+            self.acknowledged(text)
+            return OK
         if reply.status == 200:
-            return OK if b'"success":true' in text else REFUSED
+            return REFUSED
         return REFUSED if 400 <= reply.status < 500 else UNKNOWN
+
+    def acknowledged(self, text):
+        """Gets the text of each acknowledgement, for faults that look at more than whether there is one."""
 
     def acknowledge(self, more):
         """Waits for so many further acknowledgements."""

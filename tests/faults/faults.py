@@ -58,13 +58,15 @@ class Fault:
 
     name: str
     once: typing.Callable[[Site], Verdict]
-    control: typing.Callable[[Site], Verdict] | None
+    control: typing.Callable[[Site], Verdict]
     without: str
     store: str = "SQLite"
     # In the short and in the long form; 0 if that form does not have it.
     tries: tuple = (1, 5)
     # What comes before the seconds in the column of recovery.
     recovery: str = ""
+    # The most of these seconds in the long form, whose tries are one at a time; None if they are only recorded.
+    recovery_max: float | None = None
     # If set, `once` makes up to so many of the tries, by the argument `count`.
     series: int = 0
     # A part of what the control must be seen to break.

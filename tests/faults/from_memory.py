@@ -68,7 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         text = reply.read()
         if self.path.endswith("/response.submit") and reply.status == 200:
             self.note(json.loads(text)["result"]["data"], json.loads(body))
-        self.reply(reply.status, text)
+        self.reply(reply.status, text, reply.getheader("retry-after"))
 
     do_GET = do_POST = do_PATCH = pass_on
 
@@ -78,8 +78,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             data = {"response": {"responseId": made, "answers": submission["answers"]}}
             self.server.sender.events.put({"id": made.replace("rs_", "evt_"), "type": "response.created", "data": data})
 
-    def reply(self, status, body):
+    def reply(self, status, body, retry_after=None):
         self.send_response(status)
+        if retry_after:
+            self.send_header("retry-after", retry_after)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

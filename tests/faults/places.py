@@ -105,7 +105,10 @@ class Postgres:
         stack.callback(self.stop)
         self.url = self.process.stdout.readline().strip()
         if not self.url:
-            raise NotHere("PostgreSQL does not start")
+            # The script says why, and has tried to install what is missing.
+            if not shutil.which("initdb") and not list(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb")):
+                raise NotHere("PostgreSQL is not installed")
+            raise SystemExit("PostgreSQL does not start")
         self.count, self.lock = 0, threading.Lock()
         self.folder = self.ask("SHOW data_directory")
         programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))

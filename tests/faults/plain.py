@@ -3,7 +3,8 @@
 
 It answers the few routes that the fault tests use, and takes the same arguments. It does not notice that its files were moved
 or changed, creates a database if there is none, has no digests, accepts every version, reads bodies of any size, and waits for its
-clients without limit. `verify` finds nothing. PLAIN_SYNCHRONOUS names another mode of SQLite than FULL.
+clients without limit. `verify` finds nothing. PLAIN_SYNCHRONOUS names another mode of SQLite than FULL. With PLAIN_LATE=1 it replies
+first, and stores what it has acknowledged a moment later, from a queue in memory.
 """
 
 import datetime
@@ -12,10 +13,14 @@ import http.server
 import json
 import os
 import pathlib
+import queue
 import sqlite3
 import sys
 import threading
+import time
 
+LATE_SECONDS = 0.05
+INSERT = "INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?)"
 NEW = {"apps": {"appId": "app", "apiKeys": ["key"]}, "flows": {"flowId": "flow"}}
 
 
@@ -31,14 +36,33 @@ class Store:
         self.database.execute("PRAGMA journal_mode=WAL")
         self.database.execute(f"PRAGMA synchronous={os.environ.get('PLAIN_SYNCHRONOUS', 'FULL')}")
         self.database.execute("CREATE TABLE IF NOT EXISTS responses (key TEXT UNIQUE, text TEXT, version TEXT, received TEXT)")
+        self.waiting = queue.Queue()
+        self.is_late = os.environ.get("PLAIN_LATE") == "1"
+        if self.is_late:
+            threading.Thread(target=self.store_later, daemon=True).start()
 
     def add(self, key, text, version):
+        row = (key, text, version, now())
+        if self.is_late:
+            return self.waiting.put(row)
         with self.lock:
-            row = (key, text, version, now())
-            self.database.execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?)", row)
+            self.database.execute(INSERT, row)
             self.writes += 1
 
+    def store_later(self):
+        while True:
+            time.sleep(LATE_SECONDS)
+            rows = [self.waiting.get() for _ in range(self.waiting.qsize())]
+            with self.lock:
+                self.database.execute("BEGIN")
+                self.database.executemany(INSERT, rows)
+                self.database.execute("COMMIT")
+            for _ in rows:
+                self.waiting.task_done()
+
     def rows(self):
+        # What is only late is not missing.
+        self.waiting.join()
         with self.lock:
             found = self.database.execute("SELECT text, version, received FROM responses").fetchall()
         return [{"answers": {"why": text}, "flowVersionId": version, "receivedAt": received} for text, version, received in found]

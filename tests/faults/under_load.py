@@ -12,6 +12,8 @@ import subprocess
 import threading
 import time
 
+from checker import oddity
+
 TOKEN = "token-of-the-fault-table-0123456789"
 AUTHORIZATION = {"authorization": f"Bearer {TOKEN}"}
 CLIENTS = 16
@@ -109,12 +111,13 @@ class Server:
 class Load:
     """Clients that submit until they are stopped or the server is gone; `rate` is the most a second of all of them.
 
-    `acknowledged` has the time at which each was sent, `done` the time of its reply; `unknown` are those without one.
+    `acknowledged` has the time at which each was sent, `done` the time of its reply; `unknown` are those without one. `odd` are
+    replies that are neither an acknowledgement nor a 503 with Retry-After.
     """
 
     def __init__(self, server, key, version, rate=None):
         self.server, self.path, self.version = server, f"/api/v1/{key}/trpc/response.submit", version
-        self.acknowledged, self.done, self.unknown = {}, {}, []
+        self.acknowledged, self.done, self.unknown, self.odd = {}, {}, [], []
         self.pause = CLIENTS / rate if rate else 0
         self.stopped = threading.Event()
         self.threads = [threading.Thread(target=self.run, args=(number,)) for number in range(CLIENTS)]
@@ -155,8 +158,8 @@ class Load:
         text = reply.read()
         if reply.status == 200 and b'"success":true' in text:
             return True
-        if reply.status != 503:
-            raise SystemExit(f"unexpected reply: {reply.status} {text[:300]}")
+        if reply.status != 503 or oddity(reply.status, reply.getheader("retry-after")):
+            self.odd.append(f"{reply.status} {text[:300]}")
         return False
 
     def finish(self):

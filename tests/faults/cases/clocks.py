@@ -134,6 +134,7 @@ def two_hours(site, sign, by=STEP_SECONDS):
     clients.end()
     clients.settle(server)
     verdict = clients.judge(server, recovery=clients.history.first_ok_after(stepped))
+    verdict.broken += there.history.odd_replies()
     verdict.must(server.status("/readyz") == 200, "it is not ready").must(goes_on, "it does not go on")
     verdict.must(is_open_before, "the window is not open before the step")
     return verdict.must(not is_open_after, "the window does not follow the clock")

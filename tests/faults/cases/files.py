@@ -90,6 +90,7 @@ def once(site, how, binary=None):
     there = {text.split(" ", 1)[0] for text in texts}
     lost = sum(1 for key in after if key not in there)
     verdict = Verdict(len(clients.history.keys(OK)), len(texts), lost, len(texts) - len(there), stopped)
+    verdict.broken += clients.history.odd_replies()
     verdict.must(code == 4, f"goes on, {len(after):,} acknowledged" if code is None else f"exit code {code}")
     return verdict.must(not lost, f"{lost:,} of them lost")
 

@@ -22,10 +22,14 @@ def once(site, count=1, early=False):
     figure = lambda name: int(re.search(rf"^{name}\s+(\d+)$", done.stdout, re.M)[1])
     if "violations" not in done.stdout:
         raise SystemExit(f"no figures: {(done.stderr + done.stdout)[-500:]}")
-    lost, doubled = done.stdout.count("acknowledged and lost"), len(re.findall("stored \\d+ times", done.stdout))
+    # The sentences below the figures are only the first of them.
+    lost, doubled = figure("acknowledged and lost"), figure("stored more than once")
+    others = figure("violations") - lost - doubled
     outage = float(re.search(r"^outage.*/ ([\d.]+)$", done.stdout, re.M)[1])
     verdict = Verdict(figure("acknowledged"), figure("stored"), lost, doubled, outage)
-    return verdict.must(not figure("violations"), f"{figure('violations'):,} acknowledged and lost, or never resolved")
+    verdict.must(not lost, f"{lost:,} lost").must(not doubled, f"{doubled:,} doubled")
+    first = re.search("^VIOLATION: (?!.*(acknowledged and lost|times)$).*", done.stdout, re.M)
+    return verdict.must(not others, f"{others:,} other violations" + (f", such as {first[0]}" if first else ""))
 
 
 FAULTS = [

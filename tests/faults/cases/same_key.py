@@ -1,7 +1,8 @@
-"""The same submission 100 times at once, with one idempotency key: stored once."""
+"""The same submission 100 times at once, with one idempotency key: stored once, and every reply has the id of that one response."""
 
 import functools
 import http.client
+import json
 import threading
 
 from checker import OK
@@ -11,9 +12,20 @@ from faults import Fault
 AT_ONCE = 100
 
 
+class Same(Clients):
+    """Notes the id in each acknowledgement."""
+
+    def __init__(self, server, made):
+        self.ids = []
+        super().__init__(server, made, count=0)
+
+    def acknowledged(self, text):
+        self.ids.append(json.loads(text)["result"]["data"]["responseId"])
+
+
 def once(site, store, with_key=True):
     server = site.server(site.store(store))
-    clients = Clients(server, server.make_flow(), count=0)
+    clients = Same(server, server.make_flow())
     clients.history.invoke("same-1", "same-1 text")
     start, outcomes = threading.Barrier(AT_ONCE), []
 
@@ -31,7 +43,8 @@ def once(site, store, with_key=True):
     clients.history.note("same-1", OK)
     verdict = clients.judge(server)
     verdict.acknowledged = outcomes.count(OK)
-    return verdict.must(verdict.acknowledged == AT_ONCE, f"{verdict.acknowledged} acknowledged")
+    verdict.must(verdict.acknowledged == AT_ONCE, f"{verdict.acknowledged} acknowledged")
+    return verdict.must(len(set(clients.ids)) == 1, f"{len(set(clients.ids))} ids in the replies")
 
 
 FAULTS = [

@@ -5,6 +5,8 @@ are invoke, then ok, refused or unknown; a retry adds more. The last outcome cou
 final.
 """
 
+LOST = "acknowledged and lost"
+
 
 def violations(events, stored):
     """Every violation as a sentence. `stored` has (id, digest) of all rows; events are dicts."""
@@ -32,7 +34,7 @@ def violations(events, stored):
     for name in sent:
         outcome = outcomes.get(name, "unknown")
         if outcome == "ok" and name not in rows:
-            yield f"{name}: acknowledged and lost"
+            yield f"{name}: {LOST}"
         if outcome == "refused" and name in rows:
             yield f"{name}: refused and stored"
         if outcome == "unknown":

@@ -89,7 +89,7 @@ class Load:
         self.services, self.version, self.rate, self.early = services, version, rate, early
         self.path = f"/api/v1/{api_key}/trpc/response.submit"
         self.events, self.unknown, self.keys = [], [], []
-        self.unhelpful = 0  # 503 without Retry-After
+        self.odd = 0  # 5xx that are not a 503 with Retry-After
         self.log, self.lock = log, threading.Lock()
         self.numbers = itertools.count()
         self.stopping = threading.Event()
@@ -113,17 +113,19 @@ class Load:
             due = max(due + pause, time.monotonic())
 
     def new(self, number):
-        name, key = f"s{number}", str(uuid.uuid4())
+        """A submission; `is_fresh` unless it must be refused."""
+        name, key, is_fresh = f"s{number}", str(uuid.uuid4()), True
         answers = {"nps": str(number % 11), "why": f"{name} é {uuid.uuid4()}"}
         if number % 10 == 9:
             del answers["nps"]
+            is_fresh = False
         elif number % 20 == 4 and self.keys:
-            key = self.keys[number % len(self.keys)]
-        return {"id": name, "key": key, "answers": answers}
+            key, is_fresh = self.keys[number % len(self.keys)], False
+        return {"id": name, "key": key, "answers": answers, "is_fresh": is_fresh}
 
     def submit(self, one, node):
         self.note({"event": "invoke", "id": one["id"], "key": one["key"], "digest": digest(one["answers"]), "node": node})
-        if self.early and "nps" in one["answers"]:
+        if self.early and one["is_fresh"]:
             self.note({"event": "ok", "id": one["id"], "node": node, "is_early": True})
         outcome = self.send(one, self.services[node])
         self.note({"event": outcome, "id": one["id"], "node": node})
@@ -145,18 +147,17 @@ class Load:
         try:
             connection.request("POST", self.path, json.dumps(body), headers)
             reply = connection.getresponse()
-            body = json.loads(reply.read())
-        except (OSError, http.client.HTTPException, ValueError):
+            text = reply.read()
+        except (OSError, http.client.HTTPException):
             return "unknown"
         finally:
             connection.close()
-        if reply.status == 503 and not reply.getheader("retry-after"):
-            self.unhelpful += 1
         if reply.status >= 500:
+            self.odd += reply.status != 503 or not (reply.getheader("retry-after") or "").isdigit()
             return "unknown"
         if reply.status != 200:
-            raise RuntimeError(f"unexpected reply: {reply.status} {body}")
-        return "ok" if body["result"]["data"]["success"] else "refused"
+            raise RuntimeError(f"unexpected reply: {reply.status} {text[:300]}")
+        return "ok" if json.loads(text)["result"]["data"]["success"] else "refused"
 
     def note(self, event):
         event["at"] = time.monotonic()
