@@ -190,7 +190,7 @@ async fn invitations_are_listed_by_state_page_by_page_and_counted() {
     assert_eq!(seen, ids);
     site.get(&format!("/flows/{flow}/invitations?state=open&after=x"))
         .await
-        .faults(&[("/after", "must be \"next\""), ("/state", "must be one of")]);
+        .faults(&[("/after", "must be the value of \"next\""), ("/state", "must be one of")]);
     for id in ["x", "fa_0000000000000000000000"] {
         site.get(&format!("/invitations/{id}")).await.problem(404, "invitation_not_found");
         site.delete(&format!("/invitations/{id}")).await.problem(404, "invitation_not_found");

@@ -190,7 +190,7 @@ async fn a_wrong_filter_is_refused_not_ignored() {
         ("from=yesterday", vec![("/from", "must be an RFC 3339 time")]),
         ("from=2026-11-15T03:00:00+01:00", vec![("/from", "must be an RFC 3339 time")]),
         ("order=up", vec![("/order", "must be one of asc, desc")]),
-        ("after=x", vec![("/after", "must be \"next\"")]),
+        ("after=x", vec![("/after", "must be the value of \"next\"")]),
         ("limit=0", vec![("/limit", "must be a whole number from 1 to 1000")]),
         ("limit=1&limit=2", vec![("/limit", "must be given once")]),
         ("to=x&order=", vec![("/order", "must be one of"), ("/to", "must be an RFC 3339 time")]),
