@@ -27,7 +27,8 @@ def once(site, delay, binary=None, further=()):
     broken = figure(r"^does not hold: (.*)")
     lost = max(0, acknowledged - stored)
     verdict = Verdict(acknowledged, stored, lost, 0, recovery, [broken[1]] if broken else [])
-    verdict.notes.append("goodput is " + figure(r"^goodput / allowed\s+([\d.]+)")[1] + " of what the disk allows, at most " + figure(r"^peak memory, MiB\s+(\d+)")[1] + " MiB in memory")
+    verdict.notes.append("goodput is " + figure(r"^goodput / allowed\s+([\d.]+)")[1] + " of what the disk allows, at most " + figure(r"^peak memory, MiB\s+(\d+)")[1] + " MiB in memory with "
+                         + figure(r"^connections at once\s+(\d+)")[1] + " connections")
     return verdict
 
 
