@@ -17,7 +17,7 @@ from checker import OK, Verdict
 from clients import Clients
 from faults import NO_CHECKS, PLAIN, Fault
 from places import Disk, NotHere, is_traced, need, run, small_disk, until
-from under_load import AUTHORIZATION, SETTINGS
+from under_load import AUTHORIZATION, SETTINGS, START_SECONDS_MAX
 
 STOP_SECONDS_MAX, CHECKPOINT_SECONDS_MAX, EXPORTS = 30, 180, 10
 # Of the file system in which the disk is; and the syncs after which it is full.
@@ -103,7 +103,7 @@ def on_disk(site, kind, binary=None):
     return verdict.must(code == 4, "it goes on" if code is None else f"exit code {code}")
 
 
-def checkpoint(site, inject="error=EIO", seconds=CHECKPOINT_SECONDS_MAX):
+def checkpoint(site, inject="error=EIO", seconds=CHECKPOINT_SECONDS_MAX, ready_seconds=START_SECONDS_MAX):
     """Writes to the database itself fail, which only checkpoints make; the log is sound."""
     need("strace")
     where = site.store("SQLite")
@@ -118,16 +118,18 @@ def checkpoint(site, inject="error=EIO", seconds=CHECKPOINT_SECONDS_MAX):
     code = ended(server, seconds)
     clients.end()
     server.stop(signal.SIGKILL)
+    goes_on = "it goes on" if code is None else f"exit code {code}"
     try:
-        again = site.server(where)
+        again = site.server(where, ready_seconds=ready_seconds)
     except SystemExit:
-        return Verdict(len(clients.history.keys(OK)), broken=["it does not start any more"])
+        verdict = Verdict(len(clients.history.keys(OK)), broken=["it does not get ready any more"])
+        return verdict.must(code == 4, goes_on)
     clients.settle(again)
     verdict = clients.judge(again, recovery=again.start_seconds)
     again.stop()
     verify = subprocess.run([str(part) for part in (site.binary, "verify", *where)], env=SETTINGS, capture_output=True)
     verdict.must(verify.returncode == 0, f"verify exits with {verify.returncode}")
-    return verdict.must(code == 4, "it goes on" if code is None else f"exit code {code}")
+    return verdict.must(code == 4, goes_on)
 
 
 def reads(site, is_short=False):
@@ -177,7 +179,7 @@ def exported(server, flow, is_short):
 FAULTS = [
     Fault("reads of the database fail (EIO)", reads, functools.partial(reads, is_short=True), "a reader that treats a partial read as complete",
           tries=(1, 10), fails="look complete, and are not"),
-    Fault("a write of a checkpoint fails (EIO)", checkpoint, functools.partial(checkpoint, inject="retval=4096", seconds=8),
+    Fault("a write of a checkpoint fails (EIO)", checkpoint, functools.partial(checkpoint, inject="retval=4096", seconds=8, ready_seconds=15),
           "the error swallowed", tries=(1, 10), fails="it goes on"),
     Fault("the disk refuses new blocks (loop)", functools.partial(on_disk, kind=Refusing),
           functools.partial(on_disk, kind=Refusing, binary=PLAIN), NO_CHECKS, tries=(1, 10), fails="it goes on"),

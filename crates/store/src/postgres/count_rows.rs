@@ -40,7 +40,8 @@ impl Lock {
 /// Settings until the end of the transaction: rows are found by their keys, however the tables have
 /// grown since their statistics were made.
 const BY_KEY: &str = "set_config('enable_seqscan', 'off', true), \
-     set_config('enable_sort', 'off', true), set_config('jit', 'off', true)";
+     set_config('enable_sort', 'off', true), set_config('jit', 'off', true), \
+     set_config('plan_cache_mode', 'force_custom_plan', true)";
 
 /// Takes the lock of a flow and returns the scan's cursor; `None` if another process has the lock.
 pub(super) async fn lock(

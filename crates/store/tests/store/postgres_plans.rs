@@ -302,6 +302,40 @@ async fn blocks_with_many_matches_are_read_to_their_end() {
     store.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_after_a_block_or_a_span_of_time_are_not_read() {
+    const BLOCKS: usize = 60;
+    const ROWS: usize = BLOCKS * 1024;
+    let cluster = Cluster::start(&[]);
+    let database = cluster.database().await;
+    with_flow(&cluster, &database).await.close().await;
+    fill_blocks(&cluster, &database, BLOCKS, "n % 2048 = 500").await;
+    cluster.sql(&database, "ANALYZE").await;
+    let built = rows_read(&cluster, &database, "responses%", build).await;
+    // Their ids, and then their answers.
+    assert!(built <= 4 * ROWS, "{built} rows of {ROWS} to build the blocks");
+    let tags = vec![("rare".to_owned(), "yes".to_owned())];
+    for order in [Order::Asc, Order::Desc] {
+        let rare = ResponseQuery { tags: tags.clone(), order, ..every_response() };
+        let scanned = rows_read(&cluster, &database, "responses%", async |store| {
+            assert_eq!(listed(store, rare).await.0, BLOCKS / 2);
+        });
+        let scanned = scanned.await;
+        assert!(scanned <= 2 * ROWS, "{scanned} rows of {ROWS} in every other block, {order:?}");
+        // A hundred responses in the middle.
+        let at = |n: usize| Some(Timestamp::from_millis(1_763_172_000_000 + n as i64));
+        let (from, to) = (at(ROWS / 2), at(ROWS / 2 + 100));
+        let span = ResponseQuery { from, to, order, ..every_response() };
+        let scanned = rows_read(&cluster, &database, "responses%", async |store| {
+            for _ in 0..CALLS {
+                assert_eq!(listed(store, span.clone()).await.0, 100);
+            }
+        });
+        let scanned = scanned.await;
+        assert!(scanned <= CALLS * 100 * 10, "{scanned} rows for {CALLS} × 100, {order:?}");
+    }
+}
+
 /// The number of responses in a list, and of its pages: on a slow machine a page may end early.
 async fn listed(store: &PgStore, mut query: ResponseQuery) -> (usize, usize) {
     let (mut found, mut pages) = (0, 0);
@@ -346,6 +380,13 @@ async fn fill_blocks(cluster: &Cluster, database: &str, blocks: usize, tagged: &
 
 /// Builds the skip index, and closes the store.
 async fn build_blocks(cluster: &Cluster, database: &str, store: PgStore, blocks: usize) {
+    build(&store).await;
+    store.close().await;
+    let filled = "SELECT count(*) FROM response_blocks WHERE filter IS NOT NULL";
+    assert_eq!(cluster.sql(database, filled).await, [blocks.to_string()]);
+}
+
+async fn build(store: &PgStore) {
     let made_at = support::rows::now();
     for hours in [0, 1, 2] {
         let (mut cursor, now) = (None, Timestamp::from_millis(made_at + hours * 3_600_000));
@@ -353,9 +394,6 @@ async fn build_blocks(cluster: &Cluster, database: &str, store: PgStore, blocks:
             cursor = next;
         }
     }
-    store.close().await;
-    let filled = "SELECT count(*) FROM response_blocks WHERE filter IS NOT NULL";
-    assert_eq!(cluster.sql(database, filled).await, [blocks.to_string()]);
 }
 
 /// The id `00000000-0000-7000-8000-…` with these last digits, as in SQL above.
