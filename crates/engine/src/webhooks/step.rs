@@ -368,7 +368,7 @@ impl Stepped {
             .partition(|row| kind_of(row).is_some() || row.event_id.made_at() >= oldest);
         if !old.is_empty() {
             let dropped = old.len();
-            tracing::warn!(dropped, "webhook deliveries of types that this release does not know");
+            tracing::warn!(dropped, "dropped webhooks of types that this release does not know");
         }
         self.dropped.extend(old.iter().map(|row| row.delivery_id));
         // Without the receiver's reply: an erasure may have removed it since the row was read.

@@ -32,7 +32,8 @@ const WORKERS_ASKED: Duration = Duration::from_secs(1);
 const WORK_MAX: u32 = 1 << 20;
 /// Begins a transaction that only reads, along indexes. What has no index and must be sorted counts
 /// as expensive, so the server would compile it.
-const BEGIN_BY_INDEX: &str = "BEGIN READ ONLY; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan";
+const BEGIN_BY_INDEX: &str = "BEGIN READ ONLY; SET LOCAL enable_seqscan = off; \
+     SET LOCAL enable_sort = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan";
 
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// A parameter of a statement that is assembled at run time.
