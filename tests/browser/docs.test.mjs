@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { checkAccess, checkFits } from "./support/console.mjs";
-import { openWorld } from "./support/world.mjs";
+import { EVERY_APPEARANCE, openWorld } from "./support/world.mjs";
 
 const world = await openWorld();
 after(() => world.close());
 
-const EVERY = process.env.SLUICE_EVERY_APPEARANCE;
 const APPEARANCES = [
   { theme: "light", size: "desktop", viewport: { width: 1440, height: 900 } },
   { theme: "dark", size: "phone", viewport: { width: 390, height: 780 } },
@@ -26,7 +25,7 @@ for (const [turn, appearance] of APPEARANCES.entries()) {
       await page.goto(world.address(address));
       await checkFits(page, address);
       // Pages differ only in their text, so axe sees each in one appearance. The reference has thousands of elements.
-      if (address !== "/docs/reference" && (EVERY || at++ % APPEARANCES.length === turn)) await checkAccess(page, address);
+      if (address !== "/docs/reference" && (EVERY_APPEARANCE || at++ % APPEARANCES.length === turn)) await checkAccess(page, address);
     }
     await page.context().close();
   });

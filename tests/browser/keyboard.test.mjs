@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { EVERY_TYPE } from "./support/flows.mjs";
 import { shownId } from "./support/answering.mjs";
 import { becomes, until } from "./support/until.mjs";
-import { openWorld, WAYS } from "./support/world.mjs";
+import { DESKTOP_WAYS, openWorld } from "./support/world.mjs";
 
 const world = await openWorld();
 after(() => world.close());
@@ -87,7 +87,7 @@ async function answer(page, { id, type }, value, script) {
   }
 }
 
-for (const way of WAYS.filter(({ size }) => size === "desktop")) {
+for (const way of DESKTOP_WAYS) {
   test(`every question type is answered and sent by keyboard only (${way})`, async () => {
     const flow = await world.flow({ questions: EVERY_TYPE.map(([question]) => question), respondentAnalytics: "never" });
     const page = await world.visit(flow.path, way);

@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { answerAll, fill, goBack, goOn, sendAll, shownId } from "./support/answering.mjs";
 import { ASKING } from "./support/flows.mjs";
 import { becomes, matches, until } from "./support/until.mjs";
-import { openWorld, WAYS } from "./support/world.mjs";
+import { DESKTOP_WAYS, openWorld, WAYS } from "./support/world.mjs";
 
 const world = await openWorld();
 after(() => world.close());
@@ -235,7 +235,7 @@ test("the question is in the middle of the page, but not in a frame", async () =
   assert.ok(await page.evaluate(() => document.body.getBoundingClientRect().height < innerHeight - 100));
 });
 
-for (const way of WAYS.filter(({ size }) => size === "desktop")) {
+for (const way of DESKTOP_WAYS) {
   test(`only people who are known are asked, and the ending says what is true (${way})`, async () => {
     const mail = { id: "mail", type: "email", prompt: "Your address" };
     const flow = await world.flow({ ...ASKING, questions: [...ASKING.questions, mail] });

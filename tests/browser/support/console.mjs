@@ -5,6 +5,8 @@ import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 
+import { EVERY_APPEARANCE } from "./world.mjs";
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
@@ -41,7 +43,7 @@ export const agree = (page) => page.locator("dialog.ask[open] .buttons .primary"
 
 const TABLET = 768;
 /** Light on a desktop and dark on a phone, or with `SLUICE_EVERY_APPEARANCE` both themes at every width. */
-export const APPEARANCES = process.env.SLUICE_EVERY_APPEARANCE
+export const APPEARANCES = EVERY_APPEARANCE
   ? [1440, TABLET, 390].flatMap((width) => ["light", "dark"].map((theme) => ({ theme, width })))
   : [{ theme: "light", width: 1440 }, { theme: "dark", width: 390 }];
 

@@ -9,9 +9,16 @@ import { WAIT_MS_MAX } from "./until.mjs";
 
 export const SIZES = { phone: { width: 390, height: 780 }, desktop: { width: 1280, height: 800 } };
 
-/** With and without JavaScript, on a phone and on a desktop. */
-export const WAYS = [true, false].flatMap((script) =>
-  Object.keys(SIZES).map((size) => ({ script, size, toString: () => `${size}, ${script ? "with" : "without"} script` })));
+/** Whether to test every theme, width and way, not only one for each value of them. */
+export const EVERY_APPEARANCE = Boolean(process.env.SLUICE_EVERY_APPEARANCE);
+
+const way = (size, script) => ({ script, size, toString: () => `${size}, ${script ? "with" : "without"} script` });
+/** With and without JavaScript, on a desktop. */
+export const DESKTOP_WAYS = [way("desktop", true), way("desktop", false)];
+/** On a phone with JavaScript and on a desktop without, or with `SLUICE_EVERY_APPEARANCE` also the other two. */
+export const WAYS = EVERY_APPEARANCE
+  ? [way("phone", true), way("phone", false), ...DESKTOP_WAYS]
+  : [way("phone", true), way("desktop", false)];
 
 /** Options are those of `startServer`; by default, there is no limit of sends per address. */
 export async function openWorld(options = {}) {

