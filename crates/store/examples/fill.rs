@@ -146,7 +146,7 @@ impl History {
         let version = usize::try_from(number * VERSIONS / self.responses).unwrap();
         let few = u32::try_from(number % 1_000_000).unwrap();
         let id = v7(at, few % 4_096, 0x5EED + u64::from(few));
-        let row = ResponseRow {
+        let mut row = ResponseRow {
             app_id: self.app_id,
             flow_id: self.flow_id,
             flow_version_id: self.versions[version],
@@ -167,6 +167,7 @@ impl History {
             score: None,
             digest: [0; 16],
         };
+        row.digest = row.digest_of_content();
         Record::Response { row, idempotency_key: None }
     }
 }
