@@ -115,6 +115,13 @@ def ask(one, result, store):
         result["figures"].append({"name": store + title, "unit": "ms", "values": values})
         if given_up:
             result["notes"].append(f"{store}{title}: the request timed out; the time shown is the timeout")
+    started, calls = time.perf_counter(), 1
+    page = get("search=zebra")
+    while page["next"]:
+        page, calls = get(f"search=zebra&after={page['next']}"), calls + 1
+    seconds = time.perf_counter() - started
+    result["figures"].append({"name": f"{store}search to its end", "unit": "responses a second", "values": [one.count_stored() / seconds]})
+    result["notes"].append(f"{store}the search to its end took {calls} calls, {seconds:.1f} s")
     for title, values in pages.computed_ms(client, one.about["flowId"]).items():
         result["figures"].append({"name": f"{store}computed: {title}", "unit": "ms", "values": values})
     result["figures"].append({"name": f"{store}memory after the pages", "unit": "MiB", "values": [memory.resident(one.pid)["VmHWM"]]})

@@ -92,6 +92,12 @@ macro_rules! ids {
             pub fn uuid(self) -> Uuid {
                 self.0
             }
+
+            /// Appends what `Display` writes, without the cost of formatting.
+            pub fn append_to(self, out: &mut Vec<u8>) {
+                out.extend_from_slice($prefix.as_bytes());
+                out.extend_from_slice(&digits_of(self.0.as_u128()));
+            }
         }
 
         impl fmt::Display for $name {
@@ -251,6 +257,9 @@ mod tests {
             let text = id.to_string();
             assert_eq!(text.len(), 3 + DIGITS);
             assert_eq!(text.parse(), Ok(id));
+            let mut appended = Vec::new();
+            id.append_to(&mut appended);
+            assert_eq!(appended, text.as_bytes());
         }
     }
 

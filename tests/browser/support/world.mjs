@@ -9,7 +9,7 @@ import { WAIT_MS_MAX } from "./until.mjs";
 
 export const SIZES = { phone: { width: 390, height: 780 }, desktop: { width: 1280, height: 800 } };
 
-/** Whether to test every theme, width and way, not only one for each value of them. */
+/** Whether to test every combination of theme, width and script, not only a few. */
 export const EVERY_APPEARANCE = Boolean(process.env.SLUICE_EVERY_APPEARANCE);
 
 const way = (size, script) => ({ script, size, toString: () => `${size}, ${script ? "with" : "without"} script` });

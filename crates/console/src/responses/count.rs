@@ -19,7 +19,7 @@ use crate::request::{PathParam, Query};
 use crate::session::BackgroundVisitor;
 
 /// How long a page waits for the number before it is sent without it, and how long a script does.
-/// No page takes more than 100 ms.
+/// It is added to the time of the list, which may be a tenth of a second.
 const PAGE_WAIT: Duration = Duration::from_millis(50);
 const SCRIPT_WAIT: Duration = Duration::from_secs(1);
 

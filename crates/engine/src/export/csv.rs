@@ -98,8 +98,9 @@ impl Cells for CsvRow<'_> {
 
     fn text(&mut self, text: &str) {
         self.next();
-        let text = &*without_formulas(text);
-        let needs_quotes = needs_quotes(text);
+        let meanings = meanings(text);
+        let needs_quotes = meanings & NEEDS_QUOTES != 0;
+        let text = &*escaped(text, meanings & MAY_BE_CUT != 0);
         if needs_quotes {
             self.out.push(b'"');
         }
@@ -166,7 +167,7 @@ fn join_into(room: &mut String, texts: &[Cow<'_, str>]) {
         if index > 0 {
             room.push(';');
         }
-        if !text.contains([';', '\\']) {
+        if !text.bytes().any(|byte| matches!(byte, b';' | b'\\')) {
             room.push_str(text);
             continue;
         }
@@ -183,20 +184,33 @@ fn join_into(room: &mut String, texts: &[Cow<'_, str>]) {
 /// line breaks if it reads a quote as part of the text.
 const CUTS: [char; 4] = [';', '\t', '\r', '\n'];
 
-/// Reads every byte without an early exit, which compilers turn into a few wide comparisons.
-fn needs_quotes(text: &str) -> bool {
-    let special = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
-    text.bytes().fold(false, |found, byte| found | special(byte))
-}
+/// What a byte in a cell may mean.
+const NEEDS_QUOTES: u8 = 1;
+const MAY_BE_CUT: u8 = 2;
 
-fn may_be_cut(text: &str) -> bool {
-    let cuts = |byte: u8| matches!(byte, b';' | b'\t' | b'\r' | b'\n');
-    text.bytes().fold(false, |found, byte| found | cuts(byte))
+static MEANINGS: [u8; 256] = {
+    let mut meanings = [0; 256];
+    meanings[b',' as usize] = NEEDS_QUOTES;
+    meanings[b'"' as usize] = NEEDS_QUOTES;
+    meanings[b'\r' as usize] = NEEDS_QUOTES | MAY_BE_CUT;
+    meanings[b'\n' as usize] = NEEDS_QUOTES | MAY_BE_CUT;
+    meanings[b'\t' as usize] = MAY_BE_CUT;
+    meanings[b';' as usize] = MAY_BE_CUT;
+    meanings
+};
+
+/// Of all bytes of a text.
+fn meanings(text: &str) -> u8 {
+    text.bytes().fold(0, |found, byte| found | MEANINGS[usize::from(byte)])
 }
 
 /// Escapes a text so that no spreadsheet runs any part of it as a formula.
 pub(crate) fn without_formulas(text: &str) -> Cow<'_, str> {
-    if !may_be_cut(text) {
+    escaped(text, meanings(text) & MAY_BE_CUT != 0)
+}
+
+fn escaped(text: &str, may_be_cut: bool) -> Cow<'_, str> {
+    if !may_be_cut {
         return match looks_like_a_formula(text) {
             true => Cow::Owned(format!("'{text}")),
             false => Cow::Borrowed(text),
@@ -218,6 +232,10 @@ const FORMULA_STARTS: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋'
 
 /// Whether a spreadsheet would run the cell as a formula; an apostrophe then precedes it.
 fn looks_like_a_formula(text: &str) -> bool {
+    // Nearly all texts.
+    if text.bytes().next().is_none_or(|first| first.is_ascii_alphanumeric()) {
+        return false;
+    }
     text.trim_start_matches('\'').starts_with(FORMULA_STARTS)
 }
 

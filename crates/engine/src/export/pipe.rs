@@ -169,16 +169,29 @@ async fn read(
             }
         }
     }
+    let mut page = next_page(&*store, &query, span.as_ref()).await;
     loop {
-        let (page, next) = match next_page(&*store, &query, span.as_ref()).await {
-            Ok((rows, next)) => (intact(&*store, rows), next),
-            Err(error) => (Err(unread(&error)), None),
+        let (rows, next) = match page {
+            Ok(page) => page,
+            Err(error) => return drop(pages.send(Err(unread(&error))).await),
         };
-        let has_failed = page.is_err();
-        if pages.send(page).await.is_err() || has_failed || next.is_none() {
-            return;
-        }
         query.after = next;
+        // The store reads the next page while this one is checked and waits for the writer.
+        let upcoming = async {
+            match next {
+                Some(_) => Some(next_page(&*store, &query, span.as_ref()).await),
+                None => None,
+            }
+        };
+        let handed_over = async {
+            let rows = intact(&*store, rows);
+            let is_intact = rows.is_ok();
+            pages.send(rows).await.is_ok() && is_intact
+        };
+        match tokio::join!(upcoming, handed_over) {
+            (Some(read), true) => page = read,
+            _ => return,
+        }
     }
 }
 

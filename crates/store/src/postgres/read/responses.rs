@@ -20,7 +20,8 @@ use crate::{Order, ResponseCount, ResponsePage, ResponseQuery, ResponseRow, Stor
 
 /// The most rows of one slice of a filtered scan.
 const SLICE_ROWS_MAX: usize = 10_000;
-/// The most rows that one statement returns to be judged; a slice with more ends at the last one.
+/// The most rows that one statement returns to be judged, unless a page has more; a slice with more
+/// ends at the last one.
 const CANDIDATES_MAX: usize = 1_000;
 
 /// How much the next statements of a scan read. The server reads a whole slice to find its end, but
@@ -32,9 +33,11 @@ struct Slices {
 }
 
 impl Slices {
-    /// For a page of this many rows; some candidates do not pass.
+    /// For a page of this many rows; some candidates do not pass. One more than the page has shows
+    /// whether the list continues.
     fn for_page(limit: usize) -> Self {
-        Self::with_candidates(limit.saturating_mul(4).clamp(CANDIDATES_MAX / 5, CANDIDATES_MAX))
+        let candidates = limit.saturating_mul(4).clamp(CANDIDATES_MAX / 5, CANDIDATES_MAX);
+        Self::with_candidates(candidates.max(limit.saturating_add(1)).min(SLICE_ROWS_MAX / 2))
     }
 
     fn with_candidates(candidates_max: usize) -> Self {
@@ -42,10 +45,16 @@ impl Slices {
     }
 
     /// The last candidate, if the slice has more than one statement returns. The next slice is then
-    /// shorter, otherwise longer.
+    /// shorter, otherwise longer. After a cut the next statement returns more: a page that goes on
+    /// has few matches among its candidates.
     fn cut<'a>(&mut self, candidates: &'a [ResponseRow]) -> Option<&'a ResponseRow> {
         let is_cut = candidates.len() >= self.candidates_max;
-        let rows = if is_cut { self.rows / 2 } else { self.rows * 2 };
+        let rows = if is_cut {
+            self.candidates_max = CANDIDATES_MAX.max(self.candidates_max);
+            self.rows / 2
+        } else {
+            self.rows * 2
+        };
         self.rows = rows.clamp(self.candidates_max, SLICE_ROWS_MAX);
         candidates.last().filter(|_| is_cut)
     }
@@ -113,7 +122,7 @@ pub(in super::super) async fn list(
             slices.candidates_max = scan_rows.min(query.limit.saturating_add(1));
         }
         let slice_end = match is_open || ahead.is_in_blocks {
-            // Blocks have few rows, and are scanned as a whole.
+            // An open list stops at its limit; blocks have few rows.
             true => None,
             false => slice_end(pool, query, span, scan_rows).await?,
         };
