@@ -1,6 +1,7 @@
 """The cost of a large store: submissions, pages, filters, the summary, export and start-up, next to a small one in the
 same run."""
 
+import concurrent.futures
 import contextlib
 import datetime
 import json
@@ -31,8 +32,10 @@ def measure(bench, names):
     for name in (name for name in names if name in bench.only):
         with both(bench, name) as (small, large):
             submit(bench, small, large, result)
+            # Mostly waiting, so both at a time.
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                list(pool.map(index, (small, large)))
             for title, store in (("small: ", small), ("", large)):
-                index(store)
                 with contextlib.ExitStack() as stack:
                     ask(store.start(stack), result, title)
                 result["figures"].append({"name": f"{title}ready", "unit": "ms", "values": [ready_ms(store) for _ in range(5)]})
