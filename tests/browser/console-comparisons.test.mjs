@@ -12,6 +12,7 @@ const PARTS = [2, 3, 5, 8];
 const WIDTHS = [390, 768, 1440];
 /** Those in which the layout is checked: a theme changes colours, not places. */
 const THEMES = EVERY_APPEARANCE ? ["light", "dark"] : ["light"];
+assert.ok(APPEARANCES.every(({ width }) => WIDTHS.includes(width)), "a page of each appearance is opened");
 const COUNT = 160;
 /** Set to a folder to keep a picture of each page. */
 const PICTURES = process.env.SLUICE_SCREENSHOTS;
