@@ -62,7 +62,7 @@ async fn a_complete_move_is_equal_and_every_record_is_counted() {
 
 #[tokio::test]
 async fn an_interrupted_move_can_be_resumed_anywhere() {
-    const RESPONSES: u32 = 40;
+    const RESPONSES: u32 = 15;
     let folder = tempfile::tempdir().unwrap();
     let from = filled(&folder.path().join("from.db"), RESPONSES).await;
     let all = from.export_records(None, 10_000).await.unwrap();

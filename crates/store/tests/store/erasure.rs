@@ -7,6 +7,7 @@
 use crate::support;
 
 use std::path::Path;
+use std::process::Command;
 
 use sluice_flow::counts::Contribution;
 use sluice_flow::id::{AssignmentId, AuditId, FormKey, RespondentId, v7};
@@ -157,22 +158,12 @@ async fn erase(store: &dyn Store, answers: AnswersOnErasure) {
 
 /// The files below a folder that contain the word, except in folders with one of these names.
 fn holding(folder: &Path, word: &str, but: &[&str]) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if !but.contains(&name.as_str()) {
-                found.extend(holding(&path, word, but));
-            }
-            continue;
-        }
-        let bytes = std::fs::read(&path).unwrap_or_default();
-        if bytes.windows(word.len()).any(|window| window == word.as_bytes()) {
-            found.push(path.display().to_string());
-        }
-    }
-    found
+    let mut search = Command::new("grep");
+    search.env("LC_ALL", "C").args(["--recursive", "--files-with-matches", "--no-messages"]);
+    search.args(["--text", "--fixed-strings"]);
+    search.args(but.iter().map(|name| format!("--exclude-dir={name}")));
+    let found = search.args(["-e", word]).arg(folder).output().unwrap().stdout;
+    String::from_utf8(found).unwrap().lines().map(str::to_owned).collect()
 }
 
 fn is_nowhere(folder: &Path, words: &[&str], but: &[&str]) {

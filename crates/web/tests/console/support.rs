@@ -209,21 +209,27 @@ impl Site {
 
     /// Creates a user who has set a password.
     pub(crate) async fn user(&self, email: &str, app_id: Option<AppId>, role: Role) -> UserId {
-        let new = NewUser { email: email.into(), name: format!("{role:?}"), role, app_id };
-        let (user, link) = self.engine.create_user(&actor(), new).await.unwrap();
-        self.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await.unwrap();
-        user.user_id
+        self.user_with_session(email, app_id, role).await.0
     }
 
     /// A browser signed in as a new user with this role.
     pub(crate) async fn signed_in(&self, app_id: Option<AppId>, role: Role) -> Browser<'_> {
         let users = self.store.list_users(None, sluice_store::Page { after: None, limit: 999 });
         let email = format!("user-{}@mail.example", users.await.unwrap().len());
-        self.user(&email, app_id, role).await;
-        let browser = self.browser();
-        let form = [("email", email.as_str()), ("password", PASSWORD)];
-        assert_eq!(browser.post("/console/sign-in", &form).await.to(), "/console");
-        browser
+        self.with_session(&self.user_with_session(&email, app_id, role).await.1)
+    }
+
+    /// Creates a user, and the session that begins when they set their password.
+    pub(crate) async fn user_with_session(
+        &self,
+        email: &str,
+        app_id: Option<AppId>,
+        role: Role,
+    ) -> (UserId, String) {
+        let new = NewUser { email: email.into(), name: format!("{role:?}"), role, app_id };
+        let (user, link) = self.engine.create_user(&actor(), new).await.unwrap();
+        let begun = self.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await;
+        (user.user_id, begun.unwrap().0)
     }
 
     pub(crate) async fn token(&self, scopes: &[Scope], app_id: Option<AppId>) -> String {

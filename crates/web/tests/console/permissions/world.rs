@@ -18,7 +18,7 @@ use tower::ServiceExt as _;
 use super::line::{Line, Place, Who};
 use crate::hooks::hook;
 use crate::png::png;
-use crate::support::{Browser, ORIGIN, PASSWORD, Site, actor, definition};
+use crate::support::{Browser, ORIGIN, Site, actor, definition};
 
 /// One resource of each kind, by the names used in paths and forms.
 pub(super) struct Fixture {
@@ -83,10 +83,7 @@ impl World {
     async fn user(&self, app_id: Option<AppId>, role: Role) -> Browser<'_> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let email = format!("visitor-{number}@mail.example");
-        let new = NewUser { email, name: format!("{role:?}"), role, app_id };
-        let (_, link) = self.site.engine.create_user(&actor(), new).await.unwrap();
-        let begun = self.site.engine.accounts().set_password_by_link(&link.0, PASSWORD, None).await;
-        self.site.with_session(&begun.unwrap().0)
+        self.site.with_session(&self.site.user_with_session(&email, app_id, role).await.1)
     }
 
     /// Sends the request of the line, with the ids of the fixture.
