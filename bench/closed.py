@@ -3,6 +3,8 @@
 import contextlib
 import dataclasses
 import os
+import pathlib
+import re
 import statistics
 import tempfile
 import time
@@ -44,16 +46,42 @@ def measure(bench, its_lanes, connections, pairs=PAIRS):
         for seconds in [bench.warm_up(WARM_UP_SECONDS)] + [bench.seconds] * bench.rounds:
             for lane in chosen:
                 one = started[lane.contestant]
-                loads[lane.label].append(load.closed(one, requests[lane.label], seconds, connections))
+                loads[lane.label].append(with_cost(one, lambda: load.closed(one, requests[lane.label], seconds, connections)))
             if connections == 1:
                 sync_seconds.append(measure_sync(bench.folder))
         stored = {name: one.count_stored() - before[name] for name, one in started.items() if one.count_stored}
     return {
         "connections": connections,
         "lanes": [of_lane(lane, loads[lane.label]) for lane in chosen],
-        "figures": [figure for pair in pairs if (figure := ratio(loads, *pair))] + of_synced_limit(loads, sync_seconds),
+        "figures": [figure for pair in pairs if (figure := ratio(loads, *pair))] + of_synced_limit(loads, sync_seconds) + costs(loads),
         "problems": problems(chosen, loads, stored, seeded),
     }
+
+
+def with_cost(one, run):
+    """The load, with the processor time that its server took and the bytes that it wrote to files."""
+    before = cost(one.pid)
+    done = run()
+    seconds, written = (after - its for after, its in zip(cost(one.pid), before))
+    return {**done, "processorSeconds": seconds, "written": written}
+
+
+def cost(pid):
+    times = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    written = re.search(r"^write_bytes: (\d+)", pathlib.Path(f"/proc/{pid}/io").read_text(), re.MULTILINE)
+    return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"), int(written[1])
+
+
+def costs(loads):
+    """By reply; a batch is one. The bytes are those of the server's own files, so there are none for PostgreSQL."""
+    found = []
+    for label, its_loads in loads.items():
+        measured = [one for one in its_loads[1:] if load.is_valid(one)]
+        each = lambda name, factor: [one[name] * factor / one["requests"] for one in measured]
+        found.append({"name": f"{label}, processor time", "unit": "µs", "values": each("processorSeconds", 1e6)})
+        if any(one["written"] for one in measured):
+            found.append({"name": f"{label}, written", "unit": "bytes", "values": each("written", 1)})
+    return found
 
 
 def start(bench, stack, names, reads):

@@ -12,6 +12,7 @@ TARGETS = [
     ("submit-1", "sluice-postgres / limit", AT_LEAST, 0.25),
     ("submit-64", "sluice-sqlite / limit", AT_LEAST, 0.70),
     ("submit-256", "sluice-sqlite / limit", AT_LEAST, 0.70),
+    ("submit-64", "sluice-sqlite, processor time", AT_MOST, 22),
     ("submit-64", "sluice-postgres / reference", AT_LEAST, 20),
     ("submit-256", "sluice-postgres / reference", AT_LEAST, 20),
     ("resolve", "sluice-* / limit", AT_LEAST, 0.90),

@@ -10,13 +10,13 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 
-import { python } from "../clients/python.mjs";
+import { pythonService } from "../clients/python.mjs";
 import { launch } from "./support/chromium.mjs";
 import { checkAccess } from "./support/console.mjs";
 import { becomes, matches, until, WAIT_MS_MAX } from "./support/until.mjs";
 
 const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../target/debug/sluice");
-const READER = resolve(import.meta.dirname, "../clients/exports.py");
+const parse = pythonService([resolve(import.meta.dirname, "../clients/exports.py")]);
 const WHY = "=1+1 <script>window.ran = true</script> because it is \"quick\", and calm";
 
 const folder = await mkdtemp(join(tmpdir(), "sluice-story-"));
@@ -141,7 +141,7 @@ test("from the first start to exports that third-party libraries read", async ()
     await download.saveAs(file);
     const rows = format === "jsonl"
       ? (await readFile(file, "utf8")).trim().split("\n").map((line) => flat(JSON.parse(line)))
-      : JSON.parse(await python([READER, format, file])).rows;
+      : (await parse({ format, file })).rows;
     assert.equal(rows.length, 1, format);
     // Excel has labels by default, the other formats ids.
     const column = format === "xlsx" ? "How likely are you to recommend the story?" : "nps";

@@ -1,7 +1,7 @@
-"""Reads an export with an independent library and prints it: one JSON object per response.
+"""Reads exports with independent libraries. For each line `{"format": …, "file": …}` it prints a line with the rows and types.
 
-Usage: exports.py FORMAT FILE, or exports.py lines FILE for the cells of a CSV file. Every format is converted to the same form: texts, numbers, lists of texts; empty
-cells are omitted. Lists and formulas are decoded as described in docs/exports.md.
+The format `lines` is for the cells of a CSV file. Every format is converted to the same form: texts, numbers, lists of texts;
+empty cells are omitted. Lists and formulas are decoded as described in docs/exports.md.
 """
 
 import csv
@@ -12,11 +12,17 @@ import re
 import sys
 
 
-def main(form, file):
+def main():
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(read(request["format"], request["file"])), flush=True)
+
+
+def read(form, file):
     if form == "lines":
-        return json.dump(lines(file), sys.stdout)
+        return lines(file)
     rows, types = {"csv": from_csv, "parquet": from_parquet, "xlsx": from_xlsx}[form](file)
-    json.dump({"rows": rows, "types": types}, sys.stdout)
+    return {"rows": rows, "types": types}
 
 
 def from_csv(file):
@@ -91,4 +97,4 @@ def shown(value):
     return value
 
 
-main(*sys.argv[1:])
+main()

@@ -8,12 +8,13 @@ import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 
-import { python } from "./python.mjs";
+import { pythonService } from "./python.mjs";
 import { startServer } from "./server.mjs";
 
 const run = promisify(execFile);
 const BINARY = process.env.SLUICE_BIN ?? resolve(import.meta.dirname, "../../target/debug/sluice");
 const TOKEN = "token-of-the-client-tests-0123456789";
+const parse = pythonService([join(import.meta.dirname, "exports.py")]);
 const OPTIONS = [{ id: "api", label: "API" }, { id: "form", label: "Form" }];
 
 /** One question of every type there is; questions that differ between versions are named by their use. */
@@ -144,7 +145,7 @@ async function exported(format, query = "") {
 
 async function read(format, query) {
   const { file } = await exported(format, query);
-  return JSON.parse(await python([join(import.meta.dirname, "exports.py"), format, file]));
+  return parse({ format, file });
 }
 
 const joined = (texts) => texts.map((text) => text.replace(/[;\\]/g, "\\$&")).join(";");
@@ -238,7 +239,7 @@ async function codebook() {
   assert.match(reply.headers.get("content-disposition"), /^attachment; filename="every-question-codebook-\d{4}-\d\d-\d\d\.csv"$/);
   const file = join(folder, "codebook.csv");
   await writeFile(file, Buffer.from(await reply.arrayBuffer()));
-  return JSON.parse(await python([join(import.meta.dirname, "exports.py"), "lines", file]));
+  return parse({ format: "lines", file });
 }
 
 test("the codebook lists every question and option of every version", async () => {
@@ -360,7 +361,7 @@ test("Excel has labels by default, every other format has ids", async () => {
     if (format === "xlsx") {
       const file = join(folder, "usual.xlsx");
       await writeFile(file, bytes);
-      const { types } = JSON.parse(await python([join(import.meta.dirname, "exports.py"), format, file]));
+      const { types } = await parse({ format, file });
       assert.deepEqual(types.columns, (await read(format, "&values=labels")).types.columns);
     } else {
       const { file } = await exported(format, "&values=ids");

@@ -1,4 +1,4 @@
-"""Creates a key pair or a token with PyJWT: reads the request as JSON, prints the result as JSON."""
+"""Creates key pairs and tokens with PyJWT: for each line of JSON that it reads, it prints one with the result."""
 
 import json
 import sys
@@ -31,6 +31,7 @@ def sign(algorithm, key, claims, header):
     return jwt.encode(claims, key, algorithm=algorithm, headers=header)
 
 
-wanted = json.load(sys.stdin)
 actions = {"makeKeys": make_keys, "sign": sign}
-json.dump(actions[wanted["action"]](*wanted["arguments"]), sys.stdout)
+for line in sys.stdin:
+    request = json.loads(line)
+    print(json.dumps(actions[request["action"]](*request["arguments"])), flush=True)

@@ -1,8 +1,10 @@
 // Python with the libraries of requirements.txt, in a venv below target/ that scripts/test creates.
 
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { after } from "node:test";
 
 const VENV = process.env.SLUICE_VENV ?? resolve(import.meta.dirname, "../../target/tools/python");
 export const PYTHON = join(VENV, "bin/python");
@@ -10,10 +12,7 @@ const RUN_MS_MAX = 180_000;
 
 /** The output of a Python program for `input`. */
 export function python(args, input = "", { timeout = RUN_MS_MAX } = {}) {
-  if (!existsSync(PYTHON)) {
-    const requirements = join(import.meta.dirname, "requirements.txt");
-    throw new Error(`no Python here: python3 -m venv ${VENV} && ${VENV}/bin/pip install -r ${requirements}`);
-  }
+  assertInstalled();
   return new Promise((done, failed) => {
     const child = execFile(PYTHON, args, { timeout }, (error, stdout, stderr) =>
       error ? failed(new Error(`${error.message}\n${stderr}`)) : done(stdout.trim()));
@@ -21,4 +20,37 @@ export function python(args, input = "", { timeout = RUN_MS_MAX } = {}) {
     child.stdin.on("error", () => {});
     child.stdin.end(input);
   });
+}
+
+/**
+ * A function that asks a Python program, which prints one line of JSON for each line of JSON that it reads. The program is
+ * started once, since its imports take seconds, and ends after the tests of the file.
+ */
+export function pythonService(args) {
+  let service;
+  after(() => service?.child.stdin.end());
+  return async (request) => {
+    service ??= startService(args);
+    const { child, waiting } = service;
+    if (child.exitCode !== null) throw new Error(`Python ended with ${child.exitCode}: ${service.error}`);
+    child.stdin.write(`${JSON.stringify(request)}\n`);
+    return JSON.parse(await new Promise((done, failed) => waiting.push({ done, failed })));
+  };
+}
+
+function startService(args) {
+  assertInstalled();
+  const child = spawn(PYTHON, args);
+  const service = { child, waiting: [], error: "" };
+  child.stderr.setEncoding("utf8").on("data", (text) => (service.error += text));
+  child.stdin.on("error", () => {});
+  createInterface({ input: child.stdout }).on("line", (line) => service.waiting.shift().done(line));
+  child.on("close", (code) => service.waiting.forEach(({ failed }) => failed(new Error(`Python ended with ${code}: ${service.error}`))));
+  return service;
+}
+
+function assertInstalled() {
+  if (existsSync(PYTHON)) return;
+  const requirements = join(import.meta.dirname, "requirements.txt");
+  throw new Error(`no Python here: python3 -m venv ${VENV} && ${VENV}/bin/pip install -r ${requirements}`);
 }

@@ -10,9 +10,10 @@ import { after, before, describe, test } from "node:test";
 import * as jose from "jose";
 
 import { enforcing } from "./identity.mjs";
-import { python } from "./python.mjs";
+import { pythonService } from "./python.mjs";
 import { startServer } from "./server.mjs";
 
+const pyjwt = pythonService([join(import.meta.dirname, "pyjwt.py")]);
 const PUBLIC_ALGORITHMS = ["RS256", "ES256", "EdDSA"];
 
 /** Each library creates a key pair (a private PEM, a public PEM and a JWK) and signs with a PEM or a secret. */
@@ -32,14 +33,10 @@ const LIBRARIES = [
   },
   {
     name: "PyJWT",
-    makeKeys: (...wanted) => pyjwt("makeKeys", wanted),
-    sign: (...wanted) => pyjwt("sign", wanted),
+    makeKeys: (...wanted) => pyjwt({ action: "makeKeys", arguments: wanted }),
+    sign: (...wanted) => pyjwt({ action: "sign", arguments: wanted }),
   },
 ];
-
-async function pyjwt(action, wanted) {
-  return JSON.parse(await python([join(import.meta.dirname, "pyjwt.py")], JSON.stringify({ action, arguments: wanted })));
-}
 
 let server;
 let publisher;

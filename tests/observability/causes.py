@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -27,12 +28,19 @@ from under_load import AUTHORIZATION
 
 MEBIBYTE = 1024 * 1024
 LOG_BYTES = 256 * MEBIBYTE
+# The floor of SluiceDiskNearlyFull is far above twice this reserve.
+RESERVE_BYTES, FLOOR_BYTES = 8 * MEBIBYTE, 512 * MEBIBYTE
+# They fill a disk slowly: the alert takes two minutes.
+FILLING_BYTES, FILLING_SECONDS = 128 * 1024, 0.5
+FILES_MAX = 400
+DAILY_BYTES = 5_000
 # The longest answer, which makes the log grow fastest.
 ANSWER_CHARS = 4_000
 BATCH = 100
 # With 2 s, some write ends in every range of the scaled rules; with 5 s, the queue grows older than its limit.
 COMMIT_DELAY_SECONDS, OVERLOAD_DELAY_SECONDS, QUEUE_DELAY_SECONDS = 2, 3, 5
-SECONDS_MAX, LOG_SECONDS_MAX = 120, 400
+# The background check begins five minutes after the start.
+SECONDS_MAX, LOG_SECONDS_MAX, SCRUB_SECONDS_MAX = 120, 400, 600
 
 
 @dataclasses.dataclass
@@ -134,12 +142,29 @@ def batches(site, server, count, answer):
     return ended
 
 
-def disk_filled(site, show):
-    disk = site.stack.enter_context(small_disk(64))
-    reserve = {"SLUICE_DISK_RESERVE": str(8 * MEBIBYTE)}
-    server = site.server(site.store("SQLite", disk / "data"), settings=reserve)
+def on_small_disk(site, show, mebibytes):
+    disk = site.stack.enter_context(small_disk(mebibytes))
+    server = site.server(site.store("SQLite", disk / "data"), settings={"SLUICE_DISK_RESERVE": str(RESERVE_BYTES)})
     show({"server": server})
-    fill(disk, 12 * MEBIBYTE)
+    return disk
+
+
+def disk_filled(site, show):
+    fill(on_small_disk(site, show, 600), FLOOR_BYTES - MEBIBYTE)
+
+
+def disk_filling(site, show):
+    disk = on_small_disk(site, show, 1024)
+    ended = threading.Event()
+    site.stack.callback(ended.set)
+
+    def grow():
+        with open(disk / "filler", "wb") as file:
+            while not ended.wait(FILLING_SECONDS):
+                file.write(bytes(FILLING_BYTES))
+                file.flush()
+
+    threading.Thread(target=grow, daemon=True).start()
 
 
 def transaction_left_open(site, show):
@@ -154,6 +179,41 @@ def transaction_left_open(site, show):
     log = store[1] / "sluice.db-wal"
     until("the log is large", lambda: log.stat().st_size > LOG_BYTES * 1.1, LOG_SECONDS_MAX)
     ended.set()
+
+
+def quota_used_up(site, show):
+    server = healthy(site, show, settings={"SLUICE_DAILY_BYTES_PER_APP": str(DAILY_BYTES)})
+    loaded(site, server, count=1)
+    until("a submission is refused", lambda: metric(server, 'sluice_limited_requests_total{reason="bytes"}') > 0)
+
+
+def connections_held_open(site, show):
+    """More than nine tenths of the files that a server may open, by clients that send nothing. It closes each after a while."""
+    need("prlimit")
+    server = healthy(site, show, wrapper=["prlimit", f"--nofile={FILES_MAX}:{FILES_MAX}"])
+    used = metric(server, "process_open_fds")
+    ended = threading.Event()
+    site.stack.callback(ended.set)
+
+    def hold():
+        while not ended.is_set():
+            with contextlib.suppress(OSError), socket.create_connection(server.address, timeout=1) as held:
+                held.settimeout(SECONDS_MAX)
+                held.recv(1)
+
+    for _ in range(int(FILES_MAX * 0.96 - used)):
+        threading.Thread(target=hold, daemon=True).start()
+
+
+def record_of_a_newer_version(site, show):
+    """A newer node has written a kind of flow that this one does not know. It finds the row with its first check of everything."""
+    store = site.store("SQLite")
+    server = site.server(store)
+    show({"server": server})
+    server.make_flow()
+    with contextlib.closing(sqlite3.connect(store[1] / "sluice.db")) as connection, connection:
+        connection.execute("UPDATE flows SET kind = 'puzzle'")
+    until("it is found", lambda: metric(server, "sluice_unreadable_records_total") > 0, SCRUB_SECONDS_MAX)
 
 
 def table_locked(site, show):
@@ -308,12 +368,16 @@ CAUSES = [
     Cause("PostgreSQL stopped under load", postgres_stopped,
           ("SluiceNotReady", "SluiceSubmissionsFailing", "SluiceServerErrors")),
     Cause("a letter of a stored answer flipped", letter_flipped, ("SluiceDamaged",)),
+    Cause("a flow of a kind that this build does not know", record_of_a_newer_version, ("SluiceUnreadableRecords",)),
+    Cause(f"an app that may store {DAILY_BYTES:,} bytes a day", quota_used_up, ("SluiceDailyQuotaReached",)),
     Cause(f"each sync {OVERLOAD_DELAY_SECONDS} s slower (strace), 2,400 submissions at once", overloaded, ("SluiceOverloaded",)),
     Cause(f"each sync {COMMIT_DELAY_SECONDS} s slower (strace), 8 clients", slow_commits, ("SluiceSlowCommits",)),
     Cause(f"each sync {QUEUE_DELAY_SECONDS} s slower (strace), 8 clients", old_queue, ("SluiceQueueOld",)),
-    Cause("a small disk filled up", disk_filled, ("SluiceDiskNearlyFull",)),
+    Cause("a small disk filled up to 511 MiB", disk_filled, ("SluiceDiskNearlyFull",)),
+    Cause("a small disk fills by 256 KiB a second", disk_filling, ("SluiceDiskFilling",)),
     Cause("another program keeps a transaction open", transaction_left_open, ("SluiceLogLarge",)),
     Cause("a table of PostgreSQL locked", table_locked, ("SluicePoolExhausted",)),
+    Cause(f"a limit of {FILES_MAX} files, and clients that only connect", connections_held_open, ("SluiceOpenFilesNearLimit",)),
     Cause("two partitions dropped", partitions_dropped, ("SluicePartitionsMissing",)),
     Cause("receiver away, clock 2 h on (faketime)", receiver_away, ("SluiceWebhooksLagging",)),
     Cause("a receiver that answers 410", receiver_gone, ("SluiceWebhooksGivenUp",)),

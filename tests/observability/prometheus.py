@@ -39,12 +39,14 @@ scrape_configs:
 
 
 def scaled(text, factor):
-    """The rules with every `for` and every range divided by the factor. Thresholds and all else stay as they are."""
+    """The rules with every `for`, range, offset and time of a prediction divided by the factor. Thresholds and all else stay as they are."""
 
     def shorter(least):
         return lambda found: found[1] + f"{max(least, round(int(found[2]) * SECONDS[found[3]] / factor))}s" + found[4]
 
     text = re.sub(r"(^ +for: )(\d+)([smh])()$", shorter(FOR_SECONDS_MIN), text, flags=re.M)
+    text = re.sub(r"( offset )(\d+)([smh])()", shorter(FOR_SECONDS_MIN), text)
+    text = re.sub(r"(?<=\], )(\d+) \* 86400(?=\))", lambda found: str(int(found[1]) * 86400 // factor), text)
     return re.sub(r"(\[)(\d+)([smh])(\])", shorter(RANGE_SECONDS_MIN), text)
 
 

@@ -19,6 +19,11 @@ DAYS_MAX = 200
 TAG_BYTES_MAX = 120
 TAG_VALUES_MAX = 100
 NO_REPLY = {"questions": [], "versions": [], "asOf": None, "score": None}
+# What the results of each type are, besides texts.
+KINDS = {
+    "nps": "nps", "rating": "scale", "ranking": "ranking", "matrix": "matrix", "number": "numbers", "date": "dates",
+    "singleChoice": "options", "dropdown": "options", "multipleChoice": "options", "yesNo": "options", "consent": "options",
+}
 # Stored beside the answers; no question has this id.
 SCORE = ".score"
 
@@ -49,8 +54,7 @@ class Thread:
     def kind(self):
         if self.type in survey.TEXTS:
             return "text"
-        return {"nps": "nps", "rating": "scale", "ranking": "ranking", "matrix": "matrix", "number": "numbers", "date": "dates"}.get(
-            self.type, "options")
+        return KINDS[self.type]
 
 
 @functools.cache

@@ -176,6 +176,8 @@ class Answering:
                 return f"https://example.com/{int(draw() * 100)}"
             case "phone":
                 return f"+49 30 {int(draw() * 1_000_000):06}"
+            case unknown:
+                raise NotImplementedError(f"no answers to {unknown}")
 
     def number(self, question):
         draw = self.random.random

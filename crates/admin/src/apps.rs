@@ -163,7 +163,7 @@ impl From<AppDetail> for App {
     }
 }
 
-/// Make an app
+/// Create an app
 ///
 /// It starts with one publishable key.
 #[utoipa::path(
@@ -182,8 +182,8 @@ async fn create(
 
 /// List apps
 ///
-/// In the order they were made. A token bound to one app sees that app only. The pictures of
-/// designs (`logo`, `darkLogo`) are null in lists: read an app for its own.
+/// Oldest first. A token bound to one app sees that app only. The pictures of designs (`logo`,
+/// `darkLogo`) are null in lists: read an app for its own.
 #[utoipa::path(
     get, path = "/apps", operation_id = "listApps", tag = "Apps",
     security(("adminToken" = ["read"])),

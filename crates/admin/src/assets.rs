@@ -64,10 +64,10 @@ impl Asset {
 /// Upload an image
 ///
 /// The body is the file: PNG, JPEG or WebP, at most 2 MiB, at most 4,096 pixels wide and high. It
-/// is encoded again: metadata such as the place of a photo is dropped, of an animation only the
-/// first frame is kept, and an image with a side of more than 2,000 pixels is scaled down. The same
-/// image is stored once: uploading it again returns the asset that exists. The images of an app
-/// take at most 200 MiB and are at most 2,000.
+/// is encoded again: metadata such as the location of a photo is dropped, only the first frame of
+/// an animation is kept, and an image with a side of more than 2,000 pixels is scaled down. The
+/// same image is stored once: uploading it again returns the existing asset. An app has at most
+/// 2,000 images, which take at most 200 MiB.
 #[utoipa::path(
     post, path = "/apps/{appId}/assets", operation_id = "uploadAsset", tag = "Images",
     security(("adminToken" = ["write"])),

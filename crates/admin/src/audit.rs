@@ -31,7 +31,7 @@ struct AuditQuery {
     #[serde(default)]
     #[param(schema_with = limit_schema, required = false)]
     limit: Limit,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, deserialize_with = "cursor")]
     #[param(value_type = Option<String>)]
     after: Option<AuditId>,

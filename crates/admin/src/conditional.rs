@@ -1,5 +1,5 @@
-//! Conditional requests: `ETag` on what has an address of its own, `If-None-Match` on GET, and
-//! `If-Match` on every change to it.
+//! Conditional requests: `ETag` on every resource with a separate address, `If-None-Match` on GET,
+//! and `If-Match` on every change to it.
 //!
 //! One layer and one table instead of a comparison in each handler. An entity tag is a hash of the
 //! representation, so that it needs nothing stored and cannot be forgotten. If a part of it changes
@@ -118,7 +118,7 @@ async fn changed(
     }
     let response = Arc::clone(&scope).run(next.run(request)).await;
     let succeeded = response.status().is_success();
-    // A request that failed for another reason says why; its condition decides nothing.
+    // A request that failed for another reason reports that reason, whatever its condition.
     let has_failed = match succeeded {
         true => !scope.held().await.map_err(AdminError::Store)?,
         false => scope.has_refused(),
@@ -132,7 +132,7 @@ async fn changed(
     }
 }
 
-/// Adds the tag of the state that a change left behind, if it is known exactly.
+/// Adds the tag of the state after a change, if it is known exactly.
 async fn tagged(
     resources: &Resources,
     operation: &Operation,
@@ -153,7 +153,7 @@ async fn tagged(
     Response::from_parts(head, Body::from(bytes))
 }
 
-/// The tag of a resource, if its current state is the one that the request left behind.
+/// The tag of a resource, if its current state is the result of the request.
 async fn exact_tag(engine: &Engine, scope: &RequestScope, current: &Current) -> Option<String> {
     if !engine.requests().is_newest(scope).await.ok()? {
         return None;

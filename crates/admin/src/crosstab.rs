@@ -182,7 +182,7 @@ impl Significance {
 /// Cross-tabulate two questions
 ///
 /// How often their answers occur together, over all versions that ask both. The groups are the
-/// options, the marks of a rating, promoters, passives and detractors, the option that is ranked
+/// options, the points of a rating, promoters, passives and detractors, the option that is ranked
 /// first, ranges of numbers and months, or whether a text was answered. The filters are those of
 /// the summary. The responses are read in the background: until that has ended, the reply is 202
 /// with the progress.

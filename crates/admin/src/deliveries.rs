@@ -36,7 +36,7 @@ struct DeliveryQuery {
     #[serde(default)]
     #[param(schema_with = limit_schema, required = false)]
     limit: Limit,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, deserialize_with = "cursor")]
     #[param(value_type = Option<String>)]
     after: Option<DeliveryId>,
@@ -99,7 +99,7 @@ impl From<DeliveryRow> for Delivery {
     }
 }
 
-/// A delivery with what is sent.
+/// A delivery with its payload.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "deliveryId": "dl_01KA2VgdPrWYDVgYy3wLpJ", "eventId": "evt_01KA2VgdPrWYDVgYy3wLpD",
@@ -152,7 +152,7 @@ async fn list(
     reply::ok(List::new(items, query.limit, |it| it.delivery_id.to_string()))
 }
 
-/// Get a delivery
+/// Read a delivery
 ///
 /// With the event as it would be sent now.
 #[utoipa::path(
@@ -181,7 +181,7 @@ async fn get(
 
 /// Send a delivery again
 ///
-/// Its event is sent again soon, whatever became of it, with all attempts if it fails.
+/// Its event is sent again soon, regardless of its previous outcome, with all attempts if it fails.
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver", operation_id = "redeliver", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
@@ -231,7 +231,7 @@ async fn redeliver_failed(
 /// Send a test event
 ///
 /// Sends an event of the type `endpoint.test` now, once, also to a disabled endpoint, and returns
-/// what became of it.
+/// its outcome.
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks/{webhookId}/test", operation_id = "testWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),

@@ -39,8 +39,8 @@ macro_rules! design {
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<String>, required = false)]
             corners: Option<Option<String>>,
-            /// `light`, `dark`, or `auto`: as the reader's device. An address with `theme` chooses
-            /// before it.
+            /// `light`, `dark`, or `auto`: as the reader's device. The parameter `theme` of an
+            /// address takes precedence.
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<String>, required = false)]
             theme: Option<Option<String>>,
@@ -59,7 +59,7 @@ macro_rules! design {
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<String>, required = false)]
             next_text: Option<Option<String>>,
-            /// The same for the button to the question before.
+            /// The same for the button to the previous question.
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<String>, required = false)]
             back_text: Option<Option<String>>,

@@ -85,8 +85,8 @@ async fn get(
 ///
 /// The body is a definition (`/schemas/definition.json`). It may still have faults: they are
 /// returned, and only publishing requires that there are none. After a publish this opens a new
-/// draft. With `draftTag` it is saved only if the flow still has this one; without it, whatever is
-/// there is replaced.
+/// draft. With `draftTag` it is saved only if the flow still has this one; without it, the current
+/// draft is replaced.
 #[utoipa::path(
     put, path = "/flows/{flowId}/draft", operation_id = "putDraft", tag = "Drafts",
     security(("adminToken" = ["write"])),

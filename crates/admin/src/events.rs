@@ -55,8 +55,8 @@ struct EventQuery {
     #[serde(default)]
     #[param(schema_with = limit_schema, required = false)]
     limit: Limit,
-    /// `next` of the page before, or the id of an event; `latest` skips everything so far. Without
-    /// it, the log is read from its beginning.
+    /// `next` of the previous page, or the id of an event; `latest` skips everything so far.
+    /// Without it, the log is read from its beginning.
     #[serde(default)]
     #[param(value_type = Option<String>)]
     after: Option<After>,
@@ -185,11 +185,11 @@ struct EventList {
 /// Read the event log
 ///
 /// What happened in the app, oldest first. Keep `next` and pass it as `after` to read on: no event
-/// is missed, and one may come twice (the same `id`). A page may be empty and still advance; read
-/// on at once while `hasMore` is true. A page has at most 8 MiB of responses. With `wait` the
-/// request waits for events. With `Accept: text/event-stream` the events are streamed as they
-/// happen; the id of each is the position to continue from, and a reader that reconnects sends it
-/// as `Last-Event-ID`.
+/// is missed, and one may be returned twice (with the same `id`). A page may be empty and still
+/// advance; read on at once while `hasMore` is true. A page has at most 8 MiB of responses. With
+/// `wait` the request waits for events. With `Accept: text/event-stream` the events are streamed as
+/// they happen; the id of each is the position to continue from, and a reader that reconnects sends
+/// it as `Last-Event-ID`.
 ///
 /// A response that was deleted or erased is not in the log any more.
 #[utoipa::path(

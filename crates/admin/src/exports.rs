@@ -40,8 +40,8 @@ struct ExportQuery {
     #[serde(default, deserialize_with = "columns")]
     #[param(value_type = Option<String>)]
     columns: Option<Vec<String>>,
-    /// Only what is new: the cursor that the export before returned in `X-Next-Cursor`, a time (RFC
-    /// 3339; any early time to begin). Or a `responseId`: only those with a later ID.
+    /// Only what is new: the cursor that the previous export returned in `X-Next-Cursor`, a time
+    /// (RFC 3339; any early time to begin). Or a `responseId`: only those with a later ID.
     #[param(value_type = Option<String>)]
     after: Option<After>,
     /// Only those to this `flowVersionId`.
@@ -99,7 +99,7 @@ fn columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Stri
 ///
 /// Over all its versions, oldest first, streamed as it is generated. The filters are those of the
 /// list. `X-Total-Count` is the number of responses, if it is known. A reply that is cut off is
-/// incomplete: ask again. The audit log records the export.
+/// incomplete: request it again. The audit log records the export.
 ///
 /// With a cursor in `after` the file has only the responses that became readable since, each in
 /// exactly one export of a chain: `X-Next-Cursor` is the cursor for the next one, and so is the
@@ -145,7 +145,7 @@ async fn export(
     })
 }
 
-/// Get the codebook of a flow
+/// Read the codebook of a flow
 ///
 /// A CSV file with every question and option of every published version: their ids, and their texts
 /// in the flow's own language. It explains an export with ids.

@@ -272,7 +272,7 @@ struct ListQuery {
     #[serde(default)]
     #[param(schema_with = limit_schema, required = false)]
     limit: Limit,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, deserialize_with = "cursor")]
     #[param(value_type = Option<String>)]
     after: Option<FlowId>,
@@ -282,7 +282,7 @@ struct ListQuery {
     key: Option<String>,
 }
 
-/// Make a flow
+/// Create a flow
 ///
 /// It starts as a draft, which has its `flowVersionId` from the start.
 #[utoipa::path(
@@ -314,8 +314,8 @@ async fn create(
 
 /// List the flows of an app
 ///
-/// In the order they were made, archived ones included. The pictures of designs (`logo`,
-/// `darkLogo`) are null in lists: read a flow for its own.
+/// Oldest first, archived ones included. The pictures of designs (`logo`, `darkLogo`) are null in
+/// lists: read a flow for its own.
 #[utoipa::path(
     get, path = "/apps/{appId}/flows", operation_id = "listFlows", tag = "Flows",
     security(("adminToken" = ["read"])),
@@ -370,7 +370,7 @@ async fn get(
 ///
 /// Takes effect at once, for every version, without a publish. New limits count the responses that
 /// are already stored, which takes a moment if there are many. A grace window counts from the next
-/// publish on: that of a version already superseded was fixed when it was.
+/// publish on: that of a version that is already superseded was fixed at that time.
 #[utoipa::path(
     patch, path = "/flows/{flowId}", operation_id = "updateFlow", tag = "Flows",
     security(("adminToken" = ["write"])),

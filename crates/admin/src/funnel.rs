@@ -1,4 +1,4 @@
-//! The funnel of a flow: how far its visitors come.
+//! The funnel of a flow: how far its visitors get.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ struct FunnelQuery {
     version: Option<FlowVersionId>,
 }
 
-/// How far the visitors of a flow come.
+/// How far the visitors of a flow get.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
@@ -83,7 +83,7 @@ struct FunnelQuestion {
     asked_until: Option<u32>,
     /// How often it was shown; a question that logic skips is not.
     seen: u64,
-    /// How often someone went on from it, with or without an answer.
+    /// How often a visitor moved on from it, with or without an answer.
     passed: u64,
     /// How often it was the last question of a visit: `seen` without `passed`.
     left: u64,

@@ -1,5 +1,5 @@
 //! `Idempotency-Key` on every POST: a request that is sent again is carried out once, and gets the
-//! reply of the first time.
+//! first reply again.
 //!
 //! One layer around all routes, so that no handler knows about keys. A request with a key is
 //! carried out to its end in a separate task, even if its client goes away: that is when it will be
@@ -32,7 +32,7 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const KEPT_HEADERS: [HeaderName; 4] =
     [header::CONTENT_TYPE, header::CONTENT_DISPOSITION, header::ETAG, header::LOCATION];
 
-/// The headers of a request that make it another one.
+/// The headers that distinguish one request from another.
 const TELLING_HEADERS: [HeaderName; 2] = [header::CONTENT_TYPE, header::IF_MATCH];
 
 pub(super) async fn carried_out_once(
@@ -128,8 +128,8 @@ async fn carried_out(claim: RequestClaim, request: Request, next: Next) -> Respo
     Response::from_parts(head, Body::from(bytes))
 }
 
-/// The request has its reply, whatever becomes of the record of it. Without the record, a
-/// repetition is refused for a while, and never carried out twice.
+/// The client gets its reply even if it was not stored. Without the stored reply, a repetition is
+/// refused for a while, and never carried out twice.
 fn note(recorded: Result<(), StoreError>) {
     if let Err(error) = recorded {
         let source = std::error::Error::source(&error).map(ToString::to_string);

@@ -49,7 +49,7 @@ struct IdentityKeyBody {
     issuer: Option<String>,
 }
 
-/// A key; its secret is returned only once, when the key is made.
+/// A key; its secret is returned only once, when the key is created.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
@@ -142,9 +142,9 @@ impl From<VerificationReport> for VerificationCounts {
     }
 }
 
-/// Make an identity key
+/// Create an identity key
 ///
-/// Several keys may be active at once, so that they can be rotated: make a new one, sign with it,
+/// Several keys may be active at once, so that they can be rotated: create a new one, sign with it,
 /// revoke the old one. An app has secrets or public keys, never both.
 #[utoipa::path(
     post, path = "/apps/{appId}/identity-keys", operation_id = "createIdentityKey", tag = "Identity",

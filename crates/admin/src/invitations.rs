@@ -138,12 +138,12 @@ pub(super) struct Invitation {
     /// Its response, if the respondent agreed to be linked.
     #[schema(value_type = Option<String>, required = true)]
     response_id: Option<ResponseId>,
-    /// What became of its e-mail; null if the server does not send it.
+    /// The state of its e-mail; null if the server does not send it.
     #[schema(required = true)]
     email: Option<EmailStatus>,
 }
 
-/// What became of the e-mail of an invitation.
+/// The state of the e-mail of an invitation.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = InvitationEmailStatus, example = json!({
@@ -287,7 +287,7 @@ struct InvitationQuery {
     #[serde(default)]
     #[param(schema_with = limit_schema, required = false)]
     limit: Limit,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, deserialize_with = "cursor")]
     #[param(value_type = Option<String>)]
     after: Option<InvitationCursor>,
@@ -328,8 +328,8 @@ impl From<InvitationCounts> for Counts {
 
 /// List the invitations to a flow
 ///
-/// In the order they were made. The state of an invitation is computed when it is read. The links
-/// of open invitations are shown only to tokens with the scope `write`, which could make new ones.
+/// Oldest first. The state of an invitation is computed when it is read. The links of open
+/// invitations are shown only to tokens with the scope `write`, which could create new ones.
 #[utoipa::path(
     get, path = "/flows/{flowId}/invitations", operation_id = "listInvitations", tag = "Invitations",
     security(("adminToken" = ["read"])),

@@ -1,4 +1,5 @@
-//! The publishable keys of an app. They are rotated: make a new one, deploy it, revoke the old.
+//! The publishable keys of an app. They are rotated: create a new one, deploy it, revoke the old
+//! one.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ struct CreatedApiKey {
     api_key: ApiKey,
 }
 
-/// Make a key
+/// Create a key
 ///
 /// A key is publishable: it grants reading published flows and submitting, nothing else.
 #[utoipa::path(

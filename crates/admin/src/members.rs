@@ -58,7 +58,7 @@ impl From<sluice_engine::people::Member> for Member {
 
 /// List the people of an app
 ///
-/// Everyone with a role in it or in all apps, in the order they were made, disabled ones included.
+/// Everyone with a role in it or in all apps, oldest first, disabled ones included.
 #[utoipa::path(
     get, path = "/apps/{appId}/members", operation_id = "listMembers", tag = "Users",
     security(("adminToken" = ["admin"])),

@@ -131,7 +131,7 @@ fn pretty(value: &impl Serialize) -> Bytes {
     serde_json::to_vec_pretty(value).unwrap_or_default().into()
 }
 
-/// A route whose reply is made by its first request, and never changes while the process runs.
+/// A route whose reply is rendered by its first request, and never changes while the process runs.
 fn constant(
     make: impl FnOnce() -> Bytes + Send + 'static,
     media_type: &'static str,

@@ -41,7 +41,7 @@ struct OutboundBody {
     sinks: Vec<SinkBody>,
 }
 
-/// How far the events are published.
+/// How far events have been published.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = OutboundSink)]
@@ -98,7 +98,7 @@ enum WaitingChoice {
     /// Send it.
     Send,
     /// Send nothing from before the hold: no e-mail that is due now or waits for another attempt,
-    /// and no event. What was made since then is sent.
+    /// and no event. What was created since then is sent.
     Drop,
 }
 

@@ -62,8 +62,8 @@ pub(super) struct PageQuery<T> {
 impl<T> IntoParams for PageQuery<T> {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![
-            parameter("limit", "How many items at most.", limit_schema()),
-            text_parameter("after", "`next` of the page before."),
+            parameter("limit", "The maximum number of items.", limit_schema()),
+            text_parameter("after", "`next` of the previous page."),
         ]
     }
 }
@@ -112,7 +112,7 @@ where
 pub(super) fn limit_schema() -> Object {
     ObjectBuilder::new()
         .schema_type(Type::Integer)
-        .description(Some("How many items at most."))
+        .description(Some("The maximum number of items."))
         .minimum(Some(1))
         .maximum(Some(LIMIT_MAX))
         .default(Some(LIMIT_DEFAULT.into()))

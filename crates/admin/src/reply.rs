@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use super::{BASE, BODY_BYTES_MAX};
 pub(super) use documented::{BodyErrors, CommonErrors, QueryErrors, problems};
 
-/// Says that a reply is repeated.
+/// Marks a repeated reply.
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// When a client may retry after a 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
@@ -172,8 +172,8 @@ pub(super) fn replayed(stored: StoredReply) -> Response {
     response
 }
 
-/// Whether a reply stands: it is repeated for the same request. What was refused before anything
-/// was written, and what failed, may be attempted again.
+/// Whether a reply is final: it is repeated for the same request. A request that was refused before
+/// anything was written, or that failed, may be attempted again.
 pub(super) fn stands(status: StatusCode, was_applied: bool) -> bool {
     status.as_u16() < 400 || (was_applied && status.as_u16() < 500)
 }

@@ -109,7 +109,7 @@ struct Report {
     has_password: bool,
     #[schema(schema_with = schema::report_state)]
     state: &'static str,
-    /// The user or token that made it.
+    /// The user or token that created it.
     created_by: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,

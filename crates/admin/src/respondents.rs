@@ -49,7 +49,7 @@ struct RespondentQuery {
     #[serde(default)]
     #[param(schema_with = limit_schema, required = false)]
     limit: Limit,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, deserialize_with = "cursor")]
     #[param(value_type = Option<String>)]
     after: Option<RespondentId>,
@@ -61,7 +61,7 @@ struct RespondentQuery {
 #[into_params(parameter_in = Query)]
 struct EraseQuery {
     /// `keep`: the answers stay, without anything that connects them with the person. `delete`:
-    /// they go too.
+    /// they are deleted, too.
     #[param(schema_with = schema::answers, required = true)]
     answers: Option<String>,
 }
@@ -93,7 +93,7 @@ struct ErasePersonQuery {
     #[param(example = "ann")]
     value: String,
     /// `keep`: the answers stay, without anything that connects them with the person. `delete`:
-    /// they go too.
+    /// they are deleted, too.
     #[param(schema_with = schema::answers, required = true)]
     answers: Option<String>,
 }

@@ -421,8 +421,8 @@ fn rank(rank: summary::RankCount) -> RankCount {
 ///
 /// With several tags, `admission` or `answer.QUESTION=value` (and the operators of the list of
 /// responses), the responses are read in the background. Until that has ended the reply is 202 with
-/// the progress; ask again after `Retry-After`. The result is kept for a minute, and `asOf` says
-/// when reading began.
+/// the progress; ask again after `Retry-After`. The result is kept for a minute, and `asOf` is the
+/// time when reading began.
 #[utoipa::path(
     get, path = "/flows/{flowId}/summary", operation_id = "getSummary", tag = "Responses",
     security(("adminToken" = ["read"])),

@@ -64,7 +64,7 @@ struct Token {
     revoked_at: Option<Timestamp>,
 }
 
-/// A token that has just been made, with its secret.
+/// A token that has just been created, with its secret.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "tokenId": "tk_01KA2VgdPrWYDVgYy3wLpE", "name": "Dashboard", "scopes": ["read"],
@@ -92,7 +92,7 @@ impl From<TokenRow> for Token {
     }
 }
 
-/// Make a token
+/// Create a token
 ///
 /// Its secret is in the reply, once; only a hash of it is stored.
 #[utoipa::path(
@@ -122,7 +122,7 @@ async fn create(
 
 /// List tokens
 ///
-/// In the order they were made, revoked ones included; never their secrets.
+/// Oldest first, revoked ones included; never their secrets.
 #[utoipa::path(
     get, path = "/tokens", operation_id = "listTokens", tag = "Tokens",
     security(("adminToken" = ["admin"])),

@@ -152,7 +152,7 @@ impl From<UserDetail> for User {
     }
 }
 
-/// A user who has just been made, with the link to set a password.
+/// A user who has just been created, with the link to set a password.
 #[derive(Serialize, ToSchema)]
 struct UserWithLink {
     #[serde(flatten)]
@@ -184,7 +184,7 @@ struct LinkOptions {
     send_email: bool,
 }
 
-/// Make a user
+/// Create a user
 ///
 /// The role applies in one app (`appId`), or in all apps and the instance (`"instance": true`); one
 /// of them must be given. The reply has a link with which they set their password; send it to them
@@ -220,7 +220,7 @@ async fn create(
 
 /// List users
 ///
-/// In the order they were made, disabled ones included.
+/// Oldest first, disabled ones included.
 #[utoipa::path(
     get, path = "/users", operation_id = "listUsers", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -238,7 +238,7 @@ async fn list(
     reply::ok(List::new(users, query.limit, |user: &User| user.user_id.to_string()))
 }
 
-/// A user
+/// Read a user
 #[utoipa::path(
     get, path = "/users/{userId}", operation_id = "getUser", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -278,11 +278,11 @@ async fn update(
     reply::ok(User::from(engine.instance(&actor)?.update_user(user, &patch).await?))
 }
 
-/// Give a user a role, or take one away
+/// Give a user a role, or remove it
 ///
 /// In one app (`appId`), or in all apps and the instance (`"instance": true`); one of them must be
 /// given. A token that is bound to an app may do so for that app. The last owner of the instance
-/// stays.
+/// cannot be removed.
 #[utoipa::path(
     put, path = "/users/{userId}/role", operation_id = "setUserRole", tag = "Users",
     security(("adminToken" = ["admin"])),
@@ -309,7 +309,7 @@ async fn set_role(
     reply::done()
 }
 
-/// Make another link to set a password
+/// Create a new password link
 ///
 /// The previous link stops working. The current password stays valid until the new link is used;
 /// then all sessions of the user end.

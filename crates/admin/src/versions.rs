@@ -47,7 +47,7 @@ struct Published {
     #[schema(value_type = String, format = DateTime)]
     published_at: Timestamp,
     /// What the author should know, for example that not all answers at their longest fit into one
-    /// submission. It is published all the same.
+    /// submission. It is published anyway.
     warnings: Vec<FaultOut>,
 }
 
@@ -92,7 +92,7 @@ struct VersionSummary {
     retired_at: Option<Timestamp>,
 }
 
-/// A version, whole.
+/// A version with its definition.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "flowVersionId": "fv_01KA2VgdPrWYDVgYy3wLpC", "flowId": "fl_01KA2VgdPrWYDVgYy3wLpB",
@@ -165,8 +165,8 @@ impl Version {
 ///
 /// Checks it and freezes it as the flow's next version, under the draft's `flowVersionId`. The
 /// previous version accepts responses until its grace window ends. A draft with faults is not
-/// published: 422 with every fault and its JSON Pointer into the definition. With
-/// `draftTag` it is published only if the draft still has this tag.
+/// published: 422 with every fault and its JSON Pointer into the definition. With `draftTag` it is
+/// published only if the draft still has this tag.
 #[utoipa::path(
     post, path = "/flows/{flowId}/publish", operation_id = "publishFlow", tag = "Versions",
     security(("adminToken" = ["write"])),

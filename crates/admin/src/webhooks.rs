@@ -22,7 +22,8 @@ use super::reply::{self, BodyErrors, CommonErrors, Problem, QueryErrors, Reply};
 use super::request::{Body, NoBody, PathParam, Query};
 use super::schema::{self, given};
 
-/// How long a replaced secret signs as well, if nothing else is asked for, in seconds.
+/// How long requests are also signed with a replaced secret, if not requested otherwise, in
+/// seconds.
 const KEEP_SECONDS_DEFAULT: u32 = 24 * 60 * 60;
 
 const _: () = assert!(KEEP_SECONDS_DEFAULT <= ROTATION_SECONDS_MAX);
@@ -136,7 +137,7 @@ pub(super) struct Webhook {
     /// if a person disabled it.
     #[schema(required = true)]
     disabled_reason: Option<String>,
-    /// Until when the previous secret signs as well.
+    /// Until when requests are also signed with the previous secret.
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     previous_secret_until: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
@@ -186,7 +187,7 @@ impl WebhookWithSecret {
     }
 }
 
-/// For how long the previous secret signs as well.
+/// For how long requests are also signed with the previous secret.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({"keepPreviousSeconds": 86400}))]
@@ -213,8 +214,8 @@ struct Replay {
 
 /// Create a webhook endpoint
 ///
-/// It receives what happens from now on, by the Standard Webhooks specification. The secret is in
-/// the reply, once.
+/// It receives events from now on, by the Standard Webhooks specification. The secret is in the
+/// reply, once.
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks", operation_id = "createWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
@@ -264,7 +265,7 @@ async fn list(
     reply::ok(List::from_whole(webhooks, query.limit, is_passed, cursor))
 }
 
-/// Get a webhook endpoint
+/// Read a webhook endpoint
 #[utoipa::path(
     get, path = "/apps/{appId}/webhooks/{webhookId}", operation_id = "getWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),
@@ -363,7 +364,7 @@ async fn rotate(
 
 /// Replay events to a webhook endpoint
 ///
-/// Sends everything after a position of the event log again, whatever became of it before.
+/// Sends everything after a position of the event log again, regardless of its previous outcome.
 #[utoipa::path(
     post, path = "/apps/{appId}/webhooks/{webhookId}/replay", operation_id = "replayWebhook", tag = "Webhooks",
     security(("adminToken" = ["admin"])),

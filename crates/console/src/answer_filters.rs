@@ -189,7 +189,7 @@ pub(super) fn known(history: &QuestionHistory, all: &[NamedValue]) -> Vec<NamedV
     known.take(FILTERS_MAX).cloned().collect()
 }
 
-/// Says that filters are ignored: the page shows more than its address asks for.
+/// Reports that filters are ignored: the page shows more than its address asks for.
 pub(super) fn left_out() -> Fault {
     let message = "or value of a filter is not known: the filter is left out";
     Fault::new("/question", message)

@@ -195,7 +195,7 @@ async fn signed_in(
         }
         Err(Refusal::Store(error)) => Err(error.into()),
         Err(_) => {
-            tracing::info!("an account of the OpenID provider is not a user here");
+            tracing::info!("an account of the OpenID provider belongs to no user");
             no(NotSignedIn::Unknown(claims.verified_email))
         }
     }

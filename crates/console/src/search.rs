@@ -1,7 +1,7 @@
 //! Searching for flows from any page: what the dialog of the script shows.
 //!
 //! A search reads a bounded number of apps and flows, whatever it finds: the app of the page first,
-//! then the others in the order in which they were made. If it was cut, the last line says so.
+//! then the others, oldest first. If it was cut, the last line says so.
 
 use std::sync::Arc;
 

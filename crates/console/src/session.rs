@@ -35,7 +35,7 @@ pub(super) struct Visitor {
     pub(super) email: String,
     pub(super) theme: Option<&'static str>,
     pub(super) gzip: bool,
-    /// The last action that can be undone, as [`did`] has noted it.
+    /// The last action that can be undone, as [`did`] has recorded it.
     pub(super) did: Option<String>,
 }
 

@@ -1,5 +1,6 @@
-// Adds to the pages what needs a script: a button that copies a block of code, and one language for all samples of the reference,
-// which is remembered. Without it, blocks are selected by hand and samples opened one by one.
+// Adds to the pages what needs a script: a button that copies a block of code, and one language for
+// all samples of the reference, which is remembered. Without it, blocks are selected by hand and
+// samples opened one by one.
 
 const LANGUAGE = "sluice.docs.language";
 const COPIED_MS = 2000;
@@ -16,7 +17,10 @@ for (const block of document.querySelectorAll(".code")) {
   block.append(button);
 }
 
-/** Copies the text of an element. Over plain HTTP, browsers have no clipboard API: there it is selected and copied. */
+/**
+ * Copies the text of an element. Over plain HTTP, browsers have no clipboard API: there it is
+ * selected and copied.
+ */
 async function copied(element) {
   try {
     await navigator.clipboard.writeText(element.textContent.replace(/\n$/, ""));

@@ -35,7 +35,7 @@ pub struct Reference {
     pub text: Markup,
 }
 
-/// Serves everything below `/docs`. The reference is made when it is first read.
+/// Serves everything below `/docs`. The reference is rendered when it is first read.
 pub fn router(reference: impl FnOnce() -> Reference + Send + 'static) -> Router {
     let reference = || frame::page(&Shown::reference(&reference())).into_string();
     let reference = Arc::new(LazyLock::new(reference));

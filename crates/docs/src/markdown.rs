@@ -66,7 +66,7 @@ pub(crate) fn is_key(tag: &str) -> bool {
     matches!(tag, "<kbd>" | "</kbd>")
 }
 
-/// A wide table scrolls in a frame of its own, so that the page does not.
+/// A wide table scrolls in a separate frame, so that the page does not.
 fn framed_tables(text: &str) -> Markup {
     let framed = text
         .replace("<table>", "<div class=\"table\" tabindex=\"0\"><table>")

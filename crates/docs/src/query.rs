@@ -1,5 +1,5 @@
 //! The words of a query as they occur in texts: without endings, without words that every text has,
-//! and with the names that the documentation uses for what other products call otherwise.
+//! and with the documentation's names for terms of other products.
 
 pub(crate) const QUERY_CHARS_MAX: usize = 200;
 

@@ -1,8 +1,8 @@
 //! Requests of administrators that are safe to send again: the `Idempotency-Key` of the admin API.
 //!
-//! A request with a key is claimed before it is carried out, and every write that it makes notes in
-//! its own transaction that it belongs to the claim ([`crate::request_scope`]). So what happened is
-//! always known, also after a crash and with several servers:
+//! A request with a key is claimed before it is carried out, and each of its writes records the
+//! claim in the same transaction ([`crate::request_scope`]). So the outcome is always known, also
+//! after a crash and with several servers:
 //!
 //! - not claimed, or claimed by an attempt that stopped and wrote nothing: it is carried out;
 //! - claimed by an attempt that is under way: the caller waits and asks again;
@@ -33,7 +33,7 @@ use crate::request_scope::RequestScope;
 
 /// How long a key is remembered.
 pub const KEPT_SECONDS: i64 = DAY_SECONDS;
-/// How long an attempt may go on without a write before another one may take its place.
+/// How long an attempt may continue without a write before another attempt may replace it.
 pub const LEASE_SECONDS: i64 = 30;
 /// The most keys of one token that are remembered at a time, and the bytes of their replies.
 pub const KEYS_MAX: u64 = 10_000;
@@ -48,7 +48,7 @@ const REQUEST_CONTEXT: &str = "sluice 2026-11 admin request: id";
 const FINGERPRINT_CONTEXT: &str = "sluice 2026-11 admin request: fingerprint";
 const SEAL_CONTEXT: &str = "sluice 2026-11 admin request: reply";
 
-/// What became of a request with a key.
+/// The result of claiming a request with a key.
 #[derive(Debug)]
 pub enum Claimed {
     /// It is to be carried out now.
@@ -80,8 +80,8 @@ struct Head {
     headers: Vec<(String, String)>,
 }
 
-/// The right to carry out a request once. Its holder ends it: with [`Self::finish`] after a
-/// reply that stands, with [`Self::give_up`] after one that does not.
+/// The right to carry out a request once. Its holder ends it: with [`Self::finish`] if later
+/// attempts get the same reply, with [`Self::give_up`] otherwise.
 pub struct RequestClaim {
     core: Arc<Core>,
     request_id: Uuid,
@@ -109,7 +109,7 @@ impl std::fmt::Debug for AdminRequests<'_> {
 }
 
 impl AdminRequests<'_> {
-    /// Whether the current state is the one that the changes of this request left behind.
+    /// Whether the current state is the result of this request's changes.
     #[boxed]
     pub async fn is_newest(&self, scope: &RequestScope) -> StoreResult<bool> {
         scope.is_newest(&*self.core.store).await
@@ -149,7 +149,7 @@ impl AdminRequests<'_> {
             let write = match found.filter(|row| row.expires_at > now) {
                 None if is_full(core, &actor.name, now).await? => return Ok(Claimed::TooMany),
                 None => AdminRequestWrite::Claim(row),
-                Some(found) => match settled(&found, &row, &seal)? {
+                Some(found) => match known_outcome(&found, &row, &seal)? {
                     Some(known) => return Ok(known),
                     None => AdminRequestWrite::TakeOver { row, from: found.claim },
                 },
@@ -174,7 +174,7 @@ async fn is_full(core: &Core, holder: &str, now: Timestamp) -> StoreResult<bool>
 }
 
 /// What is known about a request that was claimed before; `None` if this attempt may take it over.
-fn settled(
+fn known_outcome(
     found: &AdminRequestRow,
     attempt: &AdminRequestRow,
     seal: &[u8; 32],
@@ -220,8 +220,8 @@ impl RequestClaim {
         self.write(vec![self.finished(sealed)]).await
     }
 
-    /// Allows another attempt if nothing was written, whatever this process knows about that.
-    /// Otherwise the request has ended without a known reply.
+    /// Allows another attempt if the store has no write of this one. Otherwise the request has
+    /// ended without a known reply.
     #[boxed]
     pub async fn give_up(&self) -> StoreResult<()> {
         let Self { request_id, claim, .. } = *self;
@@ -327,7 +327,7 @@ mod tests {
             (&ended, 1, "lost"),
             (&other, lease, "reused"),
         ] {
-            let found = settled(found, &row(now), &[0; 32]).unwrap();
+            let found = known_outcome(found, &row(now), &[0; 32]).unwrap();
             assert_eq!(name(found), expected, "at {now}");
         }
     }

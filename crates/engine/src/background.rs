@@ -1,4 +1,4 @@
-//! What background tasks share: whether to go on after an error, and how long to pause.
+//! What background tasks share: whether to continue after an error, and how long to pause.
 
 use std::time::Duration;
 

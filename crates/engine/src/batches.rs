@@ -1,13 +1,14 @@
 //! Selects the waiting submissions for the next write.
 //!
 //! A store with one writer gets everything that waits in one write. A store with several lanes gets
-//! writes side by side. Those that link respondents or invitations take more exchanges with the
-//! database, so they do not delay the others. Each of the two takes the submissions of all apps,
-//! with two exceptions. On a database that is sharded by app, a write holds the apps of one
-//! machine, and an unavailable machine delays only its own apps; one that links holds a single app,
-//! and so does every write if the machines of apps are unknown. And a submission whose app is just
-//! being changed is written with those of its app only, since it has to wait for the change. Lanes
-//! take turns, and of several places, writes of single apps leave one to those of many.
+//! concurrent writes. Submissions that link respondents or invitations need more exchanges with the
+//! database, so they have a separate lane and do not delay the others. Both lanes take the
+//! submissions of all apps, with two exceptions. On a database that is sharded by app, a write
+//! holds the apps of one machine, so an unavailable machine delays only its own apps; a write that
+//! links holds a single app, and so does every write if the machines of apps are unknown. And a
+//! submission whose app is being changed is written only with others of its app, since it has to
+//! wait for the change. Lanes take turns. If there are several places, writes of single apps leave
+//! one to those of many apps.
 //!
 //! Each lane has its own line and its own bound ([`crate::overload`]).
 
@@ -27,7 +28,7 @@ const FURTHER_ROWS_MIN: usize = 128;
 /// A write that takes longer than this does not delay the next one of its lane.
 pub(crate) const SLOW_WRITE: Duration = Duration::from_millis(100);
 
-/// The first capacity of a line of waiting submissions.
+/// The initial capacity of a line of waiting submissions.
 const LINE_ROWS: usize = 32;
 
 const _: () = assert!(FURTHER_ROWS_MIN <= BATCH_MAX);
@@ -54,7 +55,7 @@ impl WriteLane {
     }
 }
 
-/// What decides about the lane of a submission.
+/// What determines the lane of a submission.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needs {
     pub(crate) app: AppId,
@@ -72,7 +73,7 @@ pub(crate) struct Queued<T> {
     pub(crate) submission: T,
 }
 
-/// What became of a submission that was added.
+/// The outcome of adding a submission.
 #[derive(Debug)]
 pub(crate) enum Added<T> {
     Queued,
@@ -226,7 +227,7 @@ impl<T: Weighted> Batches<T> {
         expected_wait(rows / (BATCH_MAX * self.places()), self.under_way.get(&lane), now)
     }
 
-    /// How many writes of one lane may run side by side.
+    /// How many writes of one lane may run concurrently.
     fn places(&self) -> usize {
         self.lanes.count.saturating_sub(1).max(1)
     }
@@ -244,8 +245,8 @@ impl<T: Weighted> Batches<T> {
         }
     }
 
-    /// The next write: of the first lane in turn that may start one. Call [`Self::ended`] when it
-    /// ends.
+    /// The next write, from the first lane (round robin) that can start one. Call [`Self::ended`]
+    /// when it ends.
     pub(crate) fn next(&mut self, now: impl Fn() -> Instant) -> Option<Batch<T>> {
         let busy: usize = self.under_way.values().map(|it| it.count).sum();
         if busy >= self.lanes.count {
@@ -306,7 +307,7 @@ impl<T: Weighted> Batches<T> {
         !self.lanes.by_app || [waiting, under_way].into_iter().flatten().any(is_shared)
     }
 
-    /// Notes the end of a write and how long it took; without a time, nothing was written.
+    /// Records the end of a write and how long it took; without a time, nothing was written.
     pub(crate) fn ended(&mut self, lane: WriteLane, took: Option<Duration>) {
         if let Some(under_way) = self.under_way.get_mut(&lane) {
             under_way.count -= 1;

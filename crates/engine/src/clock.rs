@@ -143,7 +143,7 @@ impl Clock for StoreClock {
     }
 }
 
-/// The store's time, and when it was that; exact to half of how long the reading took.
+/// A reading of the store's clock and when it was taken, accurate to half the round trip.
 struct Reading {
     time: Timestamp,
     at: Instant,

@@ -3,11 +3,11 @@
 //!
 //! The store compares the counts with the limits when it stores a response. Here they are set: a
 //! new limit counts the responses that are already stored. Most of them are counted in pages while
-//! submissions go on, until only those of the last minute are left, however long that takes; these
-//! are counted by the store in the transaction that sets the limit. A response that is deleted
-//! makes room for another one. One that is erased with its respondent, or that is older than the
-//! app keeps responses, stays counted: a survey that is complete does not open again by itself.
-//! [`crate::recount`] counts what is stored now.
+//! submissions continue, however long that takes, until only those of the last minute are left; the
+//! store counts these in the transaction that sets the limit. A response that is deleted makes room
+//! for another one. One that is erased with its respondent, or that is older than the app keeps
+//! responses, stays counted: a complete survey does not reopen by itself. [`crate::recount`] counts
+//! what is stored now.
 
 use serde_json::Value;
 use sluice_flow::closing::{
@@ -34,7 +34,7 @@ const VERSIONS_PAGE: usize = 100;
 const RESPONSES_PAGE: usize = 1_000;
 /// Responses that are older than this are all visible: no write takes so long.
 const SETTLED_SECONDS: i64 = 60;
-/// Counting goes on while the last pass took longer than this: what was stored meanwhile would
+/// Another pass follows while the last took longer than this: what was stored meanwhile would
 /// otherwise be counted while the app is locked.
 const LAST_PASS_MILLIS_MAX: i64 = 1_000;
 

@@ -36,7 +36,7 @@ impl ClosingCheck {
     }
 
     fn note_flow(&mut self, row: &FlowRow) {
-        // Limits that cannot be read are reported by those who need them.
+        // Limits that cannot be read are reported where they are used.
         let closing = row.limits().unwrap_or_default();
         self.flows.insert(row.flow_id, CheckedFlow { closing, ..CheckedFlow::default() });
     }

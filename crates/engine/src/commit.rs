@@ -36,7 +36,7 @@ use crate::overload::SATURATED_FOR;
 use crate::spans::{self, ActiveSpan};
 
 thread_local! {
-    /// What the future that this thread polls in [`Committer::together`] stores.
+    /// The submissions of the future that this thread is polling in [`Committer::together`].
     static TOGETHER: Cell<Option<Vec<QueuedSubmission>>> = const { Cell::new(None) };
 }
 
@@ -79,8 +79,8 @@ impl Committer {
     }
 
     /// Queues a response and waits for its outcome. Returns [`QueueFull`] at once if it does not
-    /// fit, or could not be stored in time. A caller that stops waiting takes it back, unless its
-    /// write has begun.
+    /// fit, or could not be stored in time. If the caller stops waiting, the response is not
+    /// stored, unless its write has begun.
     pub(crate) async fn store(&self, pending: Pending) -> Result<CommitOutcome, QueueFull> {
         let (reply, settled) = oneshot::channel();
         let server = self.0.store.server_of(pending.response.row.app_id);
@@ -171,7 +171,7 @@ impl Committer {
 struct Writer {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    /// Separate, so that ids from other callers do not interleave.
+    /// Separate, so that no ids of other callers come in between.
     ids: Ids,
     lost: watch::Sender<bool>,
     metrics: Arc<Metrics>,
@@ -239,7 +239,7 @@ impl Writer {
         }
     }
 
-    /// Notes that a write of this lane ended, and takes the next batch.
+    /// Records that a write of this lane ended, and takes the next batch.
     fn next_after(
         self: &Arc<Self>,
         lane: WriteLane,

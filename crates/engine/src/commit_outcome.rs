@@ -1,4 +1,4 @@
-//! What the queue of submissions answers.
+//! The outcomes that the queue of submissions returns.
 
 use sluice_flow::id::ResponseId;
 use sluice_flow::issue::Full;

@@ -21,9 +21,9 @@ impl MayBeConflict for StoreError {
     }
 }
 
-/// Attempts a change until it does not conflict with a concurrent one, or once too often; not again
-/// if the condition of the request does not hold. The
-/// argument of `attempt` is whether it is a retry, for which the state must be read again.
+/// Attempts a change until it does not conflict with a concurrent one, at most `ATTEMPTS_MAX`
+/// times, and not again if the condition of the request does not hold. The argument of `attempt` is
+/// whether it is a retry, for which the state must be read again.
 pub(crate) async fn retry_on_conflict<T, E: MayBeConflict, F>(
     attempt: impl Fn(bool) -> F,
 ) -> Result<T, E>

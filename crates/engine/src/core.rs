@@ -60,7 +60,7 @@ pub(crate) struct Core {
     /// Absent if there is no mail server.
     pub(crate) mail: Option<MailOptions>,
     pub(crate) outbound: Outbound,
-    /// When webhooks and e-mails end.
+    /// When sending webhooks and e-mails must stop.
     pub(crate) stop: Arc<Stop>,
     /// The hash of the admin token from the environment.
     pub(crate) environment_token: Option<[u8; 32]>,
@@ -97,9 +97,8 @@ impl Core {
         Ok(())
     }
 
-    /// Notes that the request has an effect from here on that no transaction contains: something is
-    /// sent, or removed in parts. Only then may it be. The condition of the request is evaluated
-    /// before.
+    /// Must be called before a request has an effect outside a transaction: something is sent, or
+    /// removed in parts. Evaluates the condition of the request first.
     pub(crate) async fn begin_effect(&self) -> Result<(), StoreError> {
         let Some(request) = RequestScope::current() else { return Ok(()) };
         request.check(&*self.store, At::Instance).await?;
@@ -110,7 +109,7 @@ impl Core {
         Ok(())
     }
 
-    /// Notes a write with an unknown outcome, or a store that has stopped: both end the process.
+    /// Detects a write with an unknown outcome, or a store that has stopped: both end the process.
     pub(crate) fn watched<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error @ (StoreError::Unknown(_) | StoreError::Closed)) = &result
             && !self.lost.send_replace(true)

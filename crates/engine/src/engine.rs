@@ -175,8 +175,8 @@ impl Engine {
         Health { core: &self.core }
     }
 
-    /// Starts no more webhook requests and e-mails; those in progress may go on for this long, also
-    /// during [`Self::close`].
+    /// Starts no more webhook requests and e-mails; those in progress may continue for this long,
+    /// also during [`Self::close`].
     pub fn stop_sending(&self, drain: Duration) {
         self.core.stop.begin(drain);
     }
@@ -309,7 +309,7 @@ impl Engine {
         self.core.count_visit(app, visit).await
     }
 
-    /// What a link is enough for.
+    /// What a link alone gives access to.
     pub fn links(&self) -> Links<'_> {
         Links { core: &self.core }
     }

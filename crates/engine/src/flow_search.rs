@@ -72,7 +72,8 @@ impl AppHandle {
         Ok(found)
     }
 
-    /// The published flows whose live window ends within these milliseconds, the first end first.
+    /// The published flows whose live window ends within these milliseconds, the earliest end
+    /// first.
     #[boxed]
     pub async fn closing_flows(&self, within_millis: i64) -> AdminResult<Vec<FlowState>> {
         let now = self.permit.core(Scope::Read)?.now().as_millis();

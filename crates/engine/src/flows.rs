@@ -97,7 +97,7 @@ impl AppHandle {
         keyed(self.permit.core(Scope::Read)?, self.app_id(), key).await
     }
 
-    /// The flows in the order in which they were made; with a label, only those that have it.
+    /// The flows, oldest first; with a label, only those that have it.
     #[boxed]
     pub async fn list_flows(
         &self,
@@ -368,7 +368,7 @@ fn key_faults(key: Option<&str>) -> Option<Fault> {
 }
 
 /// Refuses a change to a key that another flow has. The revision of the app, which every change
-/// compares, prevents that one gets it in between.
+/// compares, prevents another flow from taking it in between.
 async fn key_must_be_free(core: &Core, row: &FlowRow, before: &FlowRow) -> AdminResult<()> {
     if row.key == before.key { Ok(()) } else { must_be_free(core, row).await }
 }

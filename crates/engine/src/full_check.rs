@@ -3,7 +3,7 @@
 //! Any node may store the last response, so the number is read again from the store, at most once a
 //! second, and only for flows that close after a number of responses. Once a flow is full, it stays
 //! so until a change to it replaces its cached entry. While the store cannot be read, the last
-//! answer is used: the status is information, the store itself refuses what is too much.
+//! answer is used: the status is information, the store itself refuses responses beyond the limit.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -14,7 +14,7 @@ use sluice_store::{FlowRow, Store, StoreResult};
 
 /// How old the answer may be, in milliseconds.
 const AGE_MILLIS_MAX: u64 = 1_000;
-/// Instead of the time of the last check: the next one is due.
+/// Stands for the time of the last check when the next one is due.
 const DUE: u64 = u64::MAX;
 
 #[derive(Debug)]

@@ -98,7 +98,7 @@ impl FlowHandle {
     pub async fn funnel(&self, filter: &FunnelFilter) -> AdminResult<Funnel> {
         let core = self.permit.core(Scope::Read)?;
         if let Err(error) = core.visits.write().await {
-            keep_running_after(&error, "a funnel lacks the newest visits", &core.lost);
+            keep_running_after(&error, "a funnel does not include the newest visits", &core.lost);
         }
         let (app, flow) = (self.app_id(), self.flow_id());
         let query = VisitCountsQuery { from: filter.from, to: filter.to };

@@ -31,7 +31,7 @@ const KEYS_MAX: usize = 20;
 pub const KID_CHARS_MAX: usize = 128;
 /// The maximum length of a URL or issuer, in characters.
 pub const ADDRESS_CHARS_MAX: usize = 2048;
-/// The longest PEM of a key; that of the longest RSA key has a tenth of it.
+/// The longest PEM of a key; that of the longest RSA key is a tenth as long.
 pub const PEM_CHARS_MAX: usize = 16_384;
 /// The prefix of every signing secret, so that a leaked one is recognised.
 const SECRET_PREFIX: &str = "idsec_";
@@ -316,7 +316,7 @@ fn public_key(new: &NewIdentityKey) -> Result<PublicKey, Fault> {
         }
         (Some(pem), None) => PublicKey::from_pem(pem).map_err(|why| Fault::new("/pem", why)),
         (None, Some(jwk)) => PublicKey::from_jwk(jwk).map_err(|why| Fault::new("/jwk", why)),
-        _ => Err(Fault::new("/pem", "is needed, or jwk in its place, and not both")),
+        _ => Err(Fault::new("/pem", "is required, or jwk instead of it, but not both")),
     }
 }
 

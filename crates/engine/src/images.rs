@@ -1,8 +1,8 @@
 //! Uploaded images: decoded within limits, and encoded again.
 //!
-//! What is stored is never what was sent: only the pixels are kept, so metadata such as the place
-//! of a photo is dropped, and a file that is also something else stops being that. Decoding takes
-//! processor time and memory, so it runs on a blocking thread, few at once.
+//! The uploaded bytes are never stored: only the pixels are kept, so metadata such as the location
+//! of a photo is dropped, and a file that is also valid in another format no longer is. Decoding
+//! takes processor time and memory, so it runs on a blocking thread, few at once.
 
 mod prefix_codes;
 
@@ -76,7 +76,7 @@ impl Images {
 
     pub(crate) async fn convert(&self, upload: Bytes) -> Result<StoredImage, ImageRefused> {
         let _place = self.places.try_acquire().map_err(|_| ImageRefused::Busy)?;
-        // The semaphore is never closed, and a decoder that panics met a damaged image.
+        // The semaphore is never closed, and if the decoder panics, the image is damaged.
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         let converted = tokio::task::spawn_blocking(move || {
             let converted = convert(&upload);
@@ -130,9 +130,9 @@ fn decode(upload: &[u8]) -> Result<(ImageFormat, DynamicImage), ImageRefused> {
     Ok((form, plain(image)))
 }
 
-/// Whether every picture in the chunks of a WebP file is small enough. Each has a size and codes of
-/// its own, which decide how much memory it takes; only the size of an alpha channel is that of
-/// what it belongs to.
+/// Whether every picture in the chunks of a WebP file is small enough. Each has its own size and
+/// codes, which determine how much memory it takes; only an alpha channel has the size of the
+/// picture that it belongs to.
 fn check_webp(mut chunks: &[u8], frame: Option<[u32; 2]>) -> Result<(), ImageRefused> {
     let mut whole = frame;
     while let Some((head, rest)) = chunks.split_at_checked(8) {
@@ -167,7 +167,7 @@ fn check_webp(mut chunks: &[u8], frame: Option<[u32; 2]>) -> Result<(), ImageRef
     Ok(())
 }
 
-/// Two sides of 24 bits, each without one.
+/// Two sides of 24 bits, each stored minus one.
 fn webp_sides(bytes: Option<&[u8]>) -> Option<[u32; 2]> {
     let sides = bytes?.first_chunk::<6>()?;
     let side = |at: usize| u32::from_le_bytes([sides[at], sides[at + 1], sides[at + 2], 0]) + 1;

@@ -105,8 +105,8 @@ pub(crate) enum Verdict<'v> {
 
 impl Core {
     /// Judges one submission and stores it if it is accepted. `input` is `None` if the call had no
-    /// input. A key in the submission itself takes precedence over `key`; `bearer` is
-    /// who the caller is by their token ([`Core::identify`]).
+    /// input. A key in the submission itself takes precedence over `key`; `bearer` identifies the
+    /// caller by their token ([`Core::identify`]).
     pub(crate) async fn submit_as(
         &self,
         app: &AppView,

@@ -116,7 +116,7 @@ impl<F: Fn(DamagedPlace) + Send + Sync> Check<'_, F> {
                     // An error ends a view.
                     *view = self.store.open_view().await?;
                     if limit > 1 {
-                        // One by one up to the place.
+                        // One by one up to the damaged record.
                         limit = 1;
                         continue;
                     }

@@ -69,7 +69,7 @@ impl NewInvitation {
                 }
             };
             if place.replace(value).is_some() {
-                faults.push(Fault::new(at("type"), "must be there once"));
+                faults.push(Fault::new(at("type"), "must occur exactly once"));
             }
         }
         faultless(faults)?;
@@ -333,7 +333,7 @@ impl InvitationHandle {
         Ok(Invitation::new(core, self.row.clone(), core.now(), may_answer))
     }
 
-    /// The same, with what became of its e-mail.
+    /// The same, with the state of its e-mail.
     #[boxed]
     pub async fn shown_with_mail(&self) -> AdminResult<Invitation> {
         let core = self.permit.core(Scope::Read)?;

@@ -1,4 +1,4 @@
-//! E-mails that use cases queue, and what became of them. What is sent, and to whom, is decided in
+//! E-mails that use cases queue, and their state. Contents and recipients are determined in
 //! [`crate::mail`] when they are due.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::admin::AdminError;
 use crate::ids::{random_bits, random_ids};
 use crate::mail::words::chosen_language;
 
-/// What became of the e-mail of an invitation.
+/// The state of the e-mail of an invitation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MailStatus {
@@ -75,13 +75,13 @@ pub(crate) fn reopened_for_one(flow: &FlowRow, at: Timestamp) -> Write {
 pub(crate) struct PasswordDetail {
     #[serde(default)]
     pub(crate) language: Option<String>,
-    /// Whether the user asked for it, and not an owner: such requests are limited.
+    /// Whether the user requested it, not an owner: such requests are limited.
     #[serde(default)]
     pub(crate) is_requested: bool,
 }
 
 impl PasswordDetail {
-    /// For somebody whose browser wants this language.
+    /// For a user whose browser requests this language.
     pub(crate) fn new(wanted: Option<&str>, is_requested: bool) -> Self {
         let language = wanted.map(|wanted| chosen_language(wanted).to_owned());
         Self { language, is_requested }

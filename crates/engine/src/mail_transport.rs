@@ -18,7 +18,7 @@ pub struct OutgoingMail {
     pub subject: String,
     pub text: String,
     pub html: String,
-    /// A URL that a POST unsubscribes the recipient at (RFC 8058).
+    /// The URL at which a POST unsubscribes the recipient (RFC 8058).
     pub unsubscribe: Option<String>,
 }
 

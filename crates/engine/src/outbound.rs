@@ -1,10 +1,11 @@
 //! Whether e-mails and webhooks are sent. A copy sends none until its operator decides.
 //!
-//! A restored backup and a moved database have what was due when they were made, and the original
-//! may have sent it since, or may still run. So both are held: everything else works, what is to be
-//! sent is queued, and no server on that database sends anything. Resuming is a decision about what
-//! waits: to send it, or to drop it. The hold is a mark of the database, which no backup contains.
-//! A server can also be started so that it sends nothing, whatever the mark says.
+//! A restored backup and a moved database contain what was due when they were created, and the
+//! original may have sent it since, or may still run. So both are held: everything else works,
+//! e-mails and events are queued, and no server on that database sends anything. Resuming is a
+//! decision about what waits: to send it, or to drop it. The hold is a mark of the database, which
+//! no backup contains. A server can also be started so that it sends nothing, whatever the mark
+//! says.
 
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ pub struct OutboundState {
     pub sinks: Vec<SinkState>,
 }
 
-/// How far the events are published to a sink.
+/// How far events have been published to a sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinkState {
     pub name: String,
@@ -62,7 +63,7 @@ pub struct SinkState {
 /// Why nothing is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboundHold {
-    /// The operator started this server so.
+    /// The operator started this server with sending held.
     Here,
     /// The database is a copy, which is held since this time.
     Since(Timestamp),
@@ -72,7 +73,7 @@ pub enum OutboundHold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResumeChoice {
     Send,
-    /// What was made before the hold is not sent: e-mails that are due now or wait for another
+    /// What was created before the hold is not sent: e-mails that are due now or wait for another
     /// attempt, and events.
     Drop,
 }
@@ -213,7 +214,7 @@ impl InstanceHandle {
     }
 }
 
-/// Whether somebody asked for a delivery since the hold: its attempts start from the beginning.
+/// Whether a delivery was requested since the hold: its attempts start from the beginning.
 fn is_new(row: &DeliveryRow, held_at: Timestamp) -> bool {
     row.attempts == 0 && row.next_at >= Some(held_at)
 }

@@ -27,7 +27,7 @@ pub(crate) struct Outbound {
     /// The operator started this server so that it sends nothing.
     pub(crate) is_held_here: bool,
     pub(crate) publishes: Option<Publishes>,
-    /// The store was seen without a hold. One is set only while no server runs.
+    /// The store had no hold when it was read. A hold is set only while no server runs.
     is_released: AtomicBool,
 }
 

@@ -4,10 +4,10 @@
 //! longer than clients wait: they give up, the disk writes what nobody reads, and the retries keep
 //! the queue full after the load has fallen. So the bound is a time:
 //!
-//! - **At the door**, a submission is refused if, as the last writes took, it would not be stored
-//!   within [`DEADLINE`]. A write that hangs counts with the time that it has taken so far. If the
-//!   first in line has waited longer than [`DEADLINE`] by then, that one is refused instead, and
-//!   the new one takes a place: it is more likely to find its client waiting.
+//! - **At the door**, a submission is refused if, judging by the time of the last writes, it would
+//!   not be stored within [`DEADLINE`]. A write that hangs counts with the time that it has taken
+//!   so far. If the first in line has waited longer than [`DEADLINE`] by then, the first one is
+//!   refused instead, and the new one is queued: its client is more likely to be still waiting.
 //! - **Before a write**, submissions whose client has gone are dropped. If more wait than one write
 //!   holds, those that have waited longer than [`DEADLINE`] are refused, oldest first.
 //! - **What the next write holds is not refused otherwise**, however slow the disk is: refusing it
@@ -15,9 +15,9 @@
 //!
 //! Within the deadline the order is first come, first served; newest first would be no faster,
 //! since the queue holds hardly more than can be stored in time. A queue for each app would cost
-//! every submission a count, while [`crate::rate`] limits apps already. Only if an app has a line
-//! of its own, because its rows are locked or on another machine, it leaves some of the queue to
-//! others ([`may_grow`]).
+//! every submission a count, while [`crate::rate`] limits apps already. Only an app with a separate
+//! line, because its rows are locked or on another machine, leaves some of the queue to others
+//! ([`may_grow`]).
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl WriteTime {
     }
 }
 
-/// Whether the line of a single app may grow, if it holds so many submissions and bytes, and the
+/// Whether the line of a single app may grow, if it holds this many submissions and bytes, and the
 /// queue has room for `room` submissions of [`ROW_BYTES`]. Of the last [`FOR_OTHERS`], a line takes
 /// at most half of what others leave, so however many apps hang, the next one finds room.
 pub(crate) fn may_grow(rows: usize, bytes: usize, room: usize) -> bool {

@@ -42,7 +42,7 @@ async fn check_once(core: &Core) -> Result<(), NotReady> {
     let mut last = core.last_check.lock().await;
     let is_fresh = |at: Instant, time| at.elapsed() < time;
     match *last {
-        // A failed write since then says otherwise.
+        // Unless a write has failed since then.
         Some((at, Ok(()))) if is_fresh(at, READY_FOR) && !core.committer.take_failure() => {
             return Ok(());
         }

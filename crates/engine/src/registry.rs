@@ -44,7 +44,7 @@ use crate::encoded_body::EncodedBody;
 use crate::full_check::FullCheck;
 use crate::rate::{Usage, Usages};
 use crate::shown_images::{ImageSizes, ServedImage, image_sizes};
-use crate::single_flight::{Entry, SingleFlightCache};
+use crate::single_flight::{CacheEntry, SingleFlightCache};
 use crate::spans;
 use crate::verify::{Verification, Verifying};
 
@@ -64,7 +64,8 @@ const ENTRY_BYTES: u64 = 512;
 const VERSIONS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The memory limit for the hosted-page data of apps, including logos; and for that of flows.
 const HOSTED_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Images, and designs with logos, of typically 200 KB. Of many, a cache keeps no large ones.
+/// Images, and designs with logos, of typically 200 KB. A cache with many entries keeps no large
+/// ones.
 const LARGE_EXPECTED: usize = 200;
 /// The size of cached images, in bytes.
 const ASSETS_BYTES_MAX: u64 = 32 * 1024 * 1024;
@@ -188,8 +189,8 @@ struct Caches {
 #[derive(Clone)]
 struct RegistryWeighter;
 
-impl Weighter<FlowVersionId, Entry<VersionView>> for RegistryWeighter {
-    fn weight(&self, _: &FlowVersionId, view: &Entry<VersionView>) -> u64 {
+impl Weighter<FlowVersionId, CacheEntry<VersionView>> for RegistryWeighter {
+    fn weight(&self, _: &FlowVersionId, view: &CacheEntry<VersionView>) -> u64 {
         let published = view.value.as_ref().and_then(|view| view.published.as_ref());
         ENTRY_BYTES + published.map_or(0, PublishedView::weight)
     }
@@ -352,7 +353,7 @@ impl Registry {
     where
         K: Eq + Hash + Clone + Send + Sync + 'a,
         V: Send + Sync,
-        W: Weighter<K, Entry<V>> + Clone + Send + Sync,
+        W: Weighter<K, CacheEntry<V>> + Clone + Send + Sync,
     {
         let before = self.caches.changes.load(Ordering::SeqCst);
         if let Some(known) = cache.get(key) {
@@ -363,7 +364,7 @@ impl Registry {
             let load = async {
                 let value = spans::timed("store read", load).await?;
                 let mark = self.caches.marks.mark_for(value.as_deref().map(app_of));
-                Ok(Entry { value, mark })
+                Ok(CacheEntry { value, mark })
             };
             let loaded = cache.get_or_load(&key, load).await?;
             if self.caches.changes.load(Ordering::SeqCst) != before {
@@ -452,12 +453,12 @@ mod tests {
     /// Anyone with a publishable key can request any number of versions.
     #[test]
     fn missing_versions_cannot_fill_the_memory() {
-        let missing = Entry { value: None, mark: CacheMarks::default().mark_for(None) };
+        let missing = CacheEntry { value: None, mark: CacheMarks::default().mark_for(None) };
         let weight =
             RegistryWeighter.weight(&FlowVersionId::from_uuid(uuid::Uuid::nil()), &missing);
         let entries_max = VERSIONS_BYTES_MAX / weight;
         // An entry is its key, its value and the cache's own bookkeeping.
-        let entry_bytes = size_of::<(FlowVersionId, Entry<VersionView>)>() as u64 * 4;
+        let entry_bytes = size_of::<(FlowVersionId, CacheEntry<VersionView>)>() as u64 * 4;
         assert!(entries_max * entry_bytes <= VERSIONS_BYTES_MAX, "{entries_max} entries");
     }
 }

@@ -37,12 +37,12 @@ pub struct RequestScope {
     condition: OnceLock<Box<dyn Condition>>,
     /// Whether the change that is being written has rows.
     has_rows: Arc<AtomicBool>,
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
 }
 
-/// What is known of a request so far.
+/// What is known about a request so far.
 #[derive(Debug, Clone, Copy, Default)]
-struct State {
+struct RequestState {
     /// Whether the condition held when it was needed; absent until then.
     held: Option<bool>,
     /// Whether rows of the request were written, or something was sent.
@@ -145,7 +145,7 @@ impl RequestScope {
         Some(Write::AdminRequest(AdminRequestWrite::Apply { request_id, claim, at: now }))
     }
 
-    /// Notes that a change was written, and with it that the condition held.
+    /// Records that a change was written, and so that the condition held.
     pub(crate) fn note_written(&self, at: At) {
         let has_rows = self.has_rows.swap(false, Ordering::Relaxed);
         self.change(|state| {
@@ -157,7 +157,7 @@ impl RequestScope {
         });
     }
 
-    /// Notes that something is sent that no change contains.
+    /// Records an effect outside a change, such as an e-mail.
     pub(crate) fn note_effect(&self) {
         self.change(|state| (state.held, state.applied) = (Some(true), true));
     }
@@ -166,19 +166,19 @@ impl RequestScope {
         self.state().applied
     }
 
-    /// Whether the current state is the one that the last change of the request left behind.
-    /// Unknown means no.
+    /// Whether the current state is the result of the request's last change. False if that is
+    /// unknown.
     pub(crate) async fn is_newest(&self, store: &dyn Store) -> StoreResult<bool> {
         let Some(at) = self.state().written else { return Ok(false) };
         let Some(expected) = expected(at) else { return Ok(false) };
         Ok(revision(store, at).await? == Some(expected + 1))
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> RequestState {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut RequestState)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -76,7 +76,7 @@ pub struct InvitationJson {
     pub completed_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
     pub response_id: Option<ResponseId>,
-    /// What became of its e-mail.
+    /// The state of its e-mail.
     pub email: Option<MailStatus>,
 }
 

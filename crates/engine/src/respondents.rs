@@ -272,7 +272,7 @@ async fn given_through(
     Ok(given)
 }
 
-/// A file about a person is complete and correct, or it is not made.
+/// A file about a person is complete and correct, or it is not created.
 fn must_be_intact(core: &Core, responses: &[ResponseRow]) -> AdminResult<()> {
     let checked = responses.iter().try_for_each(ResponseRow::check_intact);
     Ok(checked.inspect_err(|damaged| core.store.damage().note(damaged))?)

@@ -1,4 +1,4 @@
-//! Retention: deletes responses that an app has kept for longer than it wants to.
+//! Retention: deletes responses that are older than the retention period of their app.
 //!
 //! Every node does this, in small parts with pauses, so that submissions hardly notice; a node
 //! skips an app that another node is working on. No schedule is stored that could be lost: each run

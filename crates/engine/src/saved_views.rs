@@ -42,7 +42,7 @@ impl FlowHandle {
         Ok(views)
     }
 
-    /// Saves a view, and replaces one with the same name; that of the default stays the default.
+    /// Saves a view, and replaces one with the same name; a replaced default stays the default.
     #[boxed]
     pub async fn save_view(&self, view: SavedView) -> AdminResult<()> {
         let view = SavedView { name: view.name.trim().to_owned(), ..view };
@@ -78,7 +78,7 @@ impl FlowHandle {
         faultless(name_fault(to))?;
         self.change_views(|views| {
             if name != to && views.iter().any(|it| it.name == to) {
-                return faultless([Fault::new("/name", "is that of another view")]);
+                return faultless([Fault::new("/name", "is the name of another view")]);
             }
             to.clone_into(&mut found(views, name)?.name);
             Ok(())

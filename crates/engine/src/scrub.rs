@@ -1,10 +1,10 @@
-//! Reads everything that is stored once in a while, in the background, to notice damage.
+//! Reads all stored data from time to time, in the background, to detect damage.
 //!
 //! A row that nobody reads may be damaged for months, until no backup has it any more. A pass reads
 //! every record in small parts with long pauses, so that it takes at most a tenth of one reader,
-//! and compares every response with its digest. What it finds is noted in the store, which accepts
-//! no responses from then on ([`sluice_store::Damage`]). Its position is not kept: after a restart
-//! a pass begins again.
+//! and compares every response with its digest. Damage is recorded in the store, which accepts no
+//! responses from then on ([`sluice_store::Damage`]). The position is not saved: after a restart a
+//! pass begins again.
 //!
 //! A row that cannot be decoded is only logged and counted: during an upgrade, a newer node may
 //! have written it.

@@ -19,7 +19,8 @@ impl FlowHandle {
         Ok(row.map(|row| row.path))
     }
 
-    /// Gives the flow a path, or removes it; returns the path. The one before is free from then on.
+    /// Gives the flow a path, or removes it; returns the path. The previous path is free from then
+    /// on.
     #[boxed]
     pub async fn set_short_path(&self, path: Option<&str>) -> AdminResult<Option<String>> {
         let core = self.permit.core(Scope::Write)?;

@@ -45,8 +45,8 @@ pub(crate) async fn missing_images(
         .collect())
 }
 
-/// The sizes of the images that a definition names. Pages can do without, so a failed read must not
-/// keep a version from being served and answered.
+/// The sizes of the images that a definition names. Pages work without them, so a failed read must
+/// not prevent a version from being served and answered.
 pub(crate) async fn image_sizes(
     store: &dyn Store,
     app: AppId,

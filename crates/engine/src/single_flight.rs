@@ -23,12 +23,12 @@ const FAILURES_MAX: usize = 1_000;
 
 /// A value that may be missing.
 #[derive(Debug)]
-pub(crate) struct Entry<V> {
+pub(crate) struct CacheEntry<V> {
     pub(crate) value: Option<Arc<V>>,
     pub(crate) mark: Mark,
 }
 
-impl<V> Clone for Entry<V> {
+impl<V> Clone for CacheEntry<V> {
     fn clone(&self) -> Self {
         Self { value: self.value.clone(), mark: self.mark.clone() }
     }
@@ -36,7 +36,7 @@ impl<V> Clone for Entry<V> {
 
 /// A bounded cache of values that may be missing.
 pub(crate) struct SingleFlightCache<K, V, W> {
-    values: Cache<K, Entry<V>, W>,
+    values: Cache<K, CacheEntry<V>, W>,
     /// The last failure of a key, and its time.
     failures: Cache<K, (Instant, Arc<StoreError>)>,
 }
@@ -44,9 +44,9 @@ pub(crate) struct SingleFlightCache<K, V, W> {
 impl<K, V, W> SingleFlightCache<K, V, W>
 where
     K: Eq + Hash + Clone,
-    W: Weighter<K, Entry<V>> + Clone,
+    W: Weighter<K, CacheEntry<V>> + Clone,
 {
-    pub(crate) fn new(values: Cache<K, Entry<V>, W>) -> Self {
+    pub(crate) fn new(values: Cache<K, CacheEntry<V>, W>) -> Self {
         Self { values, failures: Cache::new(FAILURES_MAX) }
     }
 
@@ -62,7 +62,7 @@ where
     pub(crate) async fn get_or_load(
         &self,
         key: &K,
-        load: impl Future<Output = StoreResult<Entry<V>>>,
+        load: impl Future<Output = StoreResult<CacheEntry<V>>>,
     ) -> StoreResult<Option<Arc<V>>> {
         let came = Instant::now();
         // The cache runs this for one waiting caller at a time.

@@ -1,5 +1,5 @@
-//! How far the logs are published to sinks, as the store has it: what waits while nothing is sent,
-//! and how a copy goes on after what its original has published.
+//! How far the logs are published to sinks, according to the store: what waits while nothing is
+//! sent, and how a copy continues after the events that its original has published.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::outbound_hold::Publishes;
 
 /// The positions that are written in one transaction, and the apps that are read at a time.
 const BATCH: usize = 500;
-/// How long the positions belong to the one who moves them.
+/// The length of the lease that is needed to move the positions.
 const LEASE_SECONDS: i64 = 15;
 /// The rows that are read of the log of one app: responses that were erased may precede the first.
 const ROWS: usize = 16;
@@ -130,7 +130,7 @@ pub(crate) async fn skip_to(core: &Core, position: EventId) -> StoreResult<bool>
                 return Ok(false);
             }
         }
-        // Gives the lease back.
+        // Releases the lease.
         core.watched(store.save_sink_positions(lease(0), Vec::new()).await)?;
     }
     Ok(true)

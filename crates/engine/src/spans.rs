@@ -130,8 +130,8 @@ impl Tracer {
         Some(self.open(name, Kind::Server, remote.trace_id, Some(parent)))
     }
 
-    /// The span of a request to another server: a part of the current request, or a trace of its
-    /// own.
+    /// The span of a request to another server: a part of the current request, or the start of a
+    /// separate trace.
     pub fn outgoing(&self, name: &'static str) -> Option<OpenSpan> {
         match current() {
             Some(span) => {
@@ -312,7 +312,7 @@ impl<F: Future + Unpin> Future for InSpan<'_, F> {
     }
 }
 
-/// Makes the span current again that was so before.
+/// Restores the previous current span.
 struct Restore(Option<ActiveSpan>);
 
 impl Drop for Restore {

@@ -1,5 +1,5 @@
-//! How webhooks and e-mails end when the server stops: nothing is started any more, what is in
-//! progress has some time, and what is left is cut off and sent again later.
+//! Stops sending webhooks and e-mails when the server stops: nothing more is started, requests in
+//! progress get some time to finish, and the rest are cut off and sent again later.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 
-/// How long requests and e-mails in progress may go on if nothing was said before.
+/// How long requests and e-mails in progress may continue by default.
 const DRAIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -16,7 +16,7 @@ pub(crate) enum Phase {
     Working,
     /// Nothing is started.
     Ending,
-    /// Nothing goes on.
+    /// Nothing continues.
     Cut,
 }
 
@@ -29,14 +29,15 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Nothing is started from here on; what is in progress may go on for this long. The first call
+    /// Nothing more is started; what is in progress may continue for this long. The first call
     /// decides.
     pub(crate) fn begin(&self, drain: Duration) {
         self.until.get_or_init(|| Instant::now() + drain);
         self.advance(Phase::Ending);
     }
 
-    /// Begins to end, if that was not done before. Returns how long what is in progress may go on.
+    /// Begins to stop, unless that was done before. Returns how long what is in progress may
+    /// continue.
     pub(crate) fn time_left(&self) -> Duration {
         self.begin(DRAIN);
         self.until.get().map_or(DRAIN, |until| until.saturating_duration_since(Instant::now()))

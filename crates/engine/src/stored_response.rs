@@ -293,28 +293,19 @@ pub fn labelled_values(row: &ResponseRow) -> Vec<(&'static str, String)> {
 pub(crate) mod tests {
     use sluice_flow::id::{AppId, FlowId, FlowVersionId};
     use sluice_flow::submission::Admission;
+    use sluice_store::conformance::rows::empty_response;
     use uuid::Uuid;
 
     use super::*;
 
     /// A response without anything optional.
     pub(crate) fn empty_row(app: u128) -> ResponseRow {
-        ResponseRow {
-            app_id: AppId::from_uuid(Uuid::from_u128(app)),
-            flow_id: FlowId::from_uuid(Uuid::nil()),
-            flow_version_id: FlowVersionId::from_uuid(Uuid::nil()),
-            response_id: ResponseId::from_uuid(Uuid::nil()),
-            admission: Admission::CollectionOnly,
-            answers: "{}".to_owned(),
-            identities: None,
-            identity_verified: false,
-            respondent_id: None,
-            tags: None,
-            context: None,
-            flow_assignment_id: None,
-            score: None,
-            digest: [0; 16],
-        }
+        empty_response(
+            AppId::from_uuid(Uuid::from_u128(app)),
+            FlowId::from_uuid(Uuid::nil()),
+            FlowVersionId::from_uuid(Uuid::nil()),
+            ResponseId::from_uuid(Uuid::nil()),
+        )
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! number of times that the links of the flow were revoked. Only that number is stored, with the
 //! flow, so that every node refuses a revoked link at once. It leads to what the editor shows: the
 //! draft, or the published version if there is no draft. Its answers are judged as any others and
-//! stored as test responses, in a table apart from the responses. So they are in no count, list,
-//! export, limit or result, and the intake does not know of them. Deliberately absent: identities,
-//! invitations, live windows and limits.
+//! stored as test responses, in a separate table. So they are in no count, list, export, limit or
+//! result, and the intake does not know of them. Deliberately absent: identities, invitations, live
+//! windows and limits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use crate::verify::SecretPurpose;
 
 /// How long a test link works, in days.
 pub const TEST_LINK_DAYS: i64 = 7;
-/// The test responses that a flow keeps; the oldest go first.
+/// The maximum number of test responses of a flow; the oldest are deleted first.
 pub const TESTS_MAX: u32 = 1_000;
 /// How long test responses are kept, in days; less if the app keeps responses for less.
 pub const TEST_DAYS: u32 = 30;
@@ -66,7 +66,7 @@ impl FlowHandle {
         Ok(TestLink { token, expires_at })
     }
 
-    /// Revokes all test links of the flow; new ones can be made.
+    /// Revokes all test links of the flow; new ones can be created.
     #[boxed]
     pub async fn revoke_test_links(&self) -> AdminResult<()> {
         self.change(Scope::Write, |_, state| {

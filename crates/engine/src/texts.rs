@@ -133,29 +133,19 @@ mod tests {
     use std::sync::Arc;
 
     use sluice_flow::definition;
-    use sluice_flow::id::{AppId, FlowId, FlowVersionId, v7};
-    use sluice_flow::submission::Admission;
+    use sluice_flow::id::{FlowVersionId, v7};
     use sluice_flow::time::Timestamp;
 
     use super::*;
+    use crate::stored_response::tests::empty_row;
 
     fn row(number: u32, answers: &str) -> ResponseRow {
         let id = |kind| v7(Timestamp::from_millis(1_000), number, kind);
         ResponseRow {
-            app_id: AppId::from_uuid(id(1)),
-            flow_id: FlowId::from_uuid(id(2)),
             flow_version_id: FlowVersionId::from_uuid(id(3)),
             response_id: ResponseId::from_uuid(id(4)),
-            admission: Admission::CollectionOnly,
             answers: answers.to_owned(),
-            identities: None,
-            identity_verified: false,
-            respondent_id: None,
-            tags: None,
-            context: None,
-            flow_assignment_id: None,
-            score: None,
-            digest: [0; 16],
+            ..empty_row(1)
         }
     }
 

@@ -90,7 +90,8 @@ impl Upkeep {
         ]
     }
 
-    /// Deletes now the data that apps have kept for too long; the server does this every hour.
+    /// Deletes data that is older than the retention period of its app; the server does this every
+    /// hour.
     #[boxed]
     pub async fn enforce_retention(&self) -> Result<Expired, StoreError> {
         self.retention.enforce().await
@@ -115,20 +116,20 @@ impl Upkeep {
         self.core.deliver_mails().await
     }
 
-    /// Reads everything once and notes damage; the server does this every week.
+    /// Reads everything once and records damage; the server does this every week.
     #[boxed]
     pub async fn scrub(&self) -> StoreResult<Scrubbed> {
         self.scrub.pass().await
     }
 
-    /// Sends the webhooks that are due now, and returns when that is done; the server does this all
-    /// the time.
+    /// Sends the webhooks that are due now, and returns when that is done; the server does this
+    /// continuously.
     #[boxed]
     pub async fn deliver_webhooks(&self) -> Result<(), StoreError> {
         self.deliveries.deliver_due().await
     }
 
-    /// Publishes to the sink everything that can be read now; the server does this all the time.
+    /// Publishes to the sink everything that can be read now; the server does this continuously.
     /// Returns false if another node publishes, or the sink takes nothing.
     #[boxed]
     pub async fn publish_events(&self) -> StoreResult<bool> {

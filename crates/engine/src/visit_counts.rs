@@ -30,7 +30,7 @@ const COUNTS_MANY: usize = COUNTS_MAX / 2;
 /// The most rows of one transaction.
 const WRITE_ROWS_MAX: usize = 2_000;
 
-/// What the log says if counts could not be written.
+/// The log message if counts could not be written.
 const UNWRITTEN: &str = "counts of visits were not written yet";
 
 /// What one count is about; in the order of the rows.
@@ -97,7 +97,7 @@ impl VisitCounts {
                 if !keep_running_after(&error, UNWRITTEN, &self.lost) {
                     return;
                 }
-                // Not at once again, though there may be many.
+                // Pauses even if there are many new counts already.
                 tokio::time::sleep(INTERVAL).await;
             }
         }

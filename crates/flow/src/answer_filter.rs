@@ -2,11 +2,11 @@
 //!
 //! One rule for lists, results and exports: a filter is read from a query parameter
 //! ([`AnswerFilter::read`]) and judges an answer ([`AnswerFilter::holds`]). Stores may use it to
-//! skip rows, but have no rule of their own.
+//! skip rows, but have no separate rule.
 //!
 //! Only `answered=false` matches a response without an answer. Stored texts are compared, whatever
-//! type their version has: a text that is no number compares as false, one that is compares like
-//! one; both are answered, and are not equal to another value.
+//! type their version has: a text that is not a number compares as false, a number compares as a
+//! number; both count as answered, and differ from any other value.
 
 use std::cmp::Ordering;
 

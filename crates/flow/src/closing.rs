@@ -1,5 +1,5 @@
-//! Closing by number: a flow accepts only so many responses (`closeAfter`), and only so many with
-//! certain answers (`quotas`).
+//! Closing by number: a flow accepts a limited number of responses (`closeAfter`), and a limited
+//! number with certain answers (`quotas`).
 //!
 //! These are settings of a flow, not of a version: they apply to all its versions at once. A
 //! condition is written in the language of `visibleIf` and reads the answers of a response by the
@@ -25,7 +25,7 @@ use crate::text_map::TextMap;
 pub use self::changes::{QuotaChange, all_of_questions};
 pub use self::choices::{AnswerChoices, answer_choices, in_words};
 
-/// The largest limit: a thousand million responses.
+/// The largest limit: a billion responses.
 pub const LIMIT_MAX: u32 = 1_000_000_000;
 /// The most quotas that a flow can have.
 pub const QUOTAS_MAX: usize = 50;
@@ -253,7 +253,7 @@ impl ClosingCounts {
     }
 
     /// The first limit that has no room for one more response. A limit that is not counted has
-    /// none: it cannot be known how many there are.
+    /// none: the number of responses is unknown.
     pub fn full(&self, limits: &[Limit]) -> Option<Full> {
         let has_room = |limit: &&Limit| {
             let counted = self.0.get(&limit.counter);

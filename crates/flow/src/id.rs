@@ -5,6 +5,7 @@
 //! (clock, randomness); here they are arguments.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,18 @@ pub const DIGITS: usize = 22;
 const CHUNK: u128 = 62_u128.pow(10);
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The value of each byte as a digit, and [`NO_DIGIT`] for all others.
+static VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < ALPHABET.len() {
+        values[ALPHABET[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
+const NO_DIGIT: u8 = u8::MAX;
 
 /// The text is not an identifier of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -49,18 +62,18 @@ fn digits_of(bits: u128) -> [u8; DIGITS] {
 }
 
 fn read_base62(text: &str) -> Option<u128> {
-    if text.len() != DIGITS {
-        return None;
-    }
-    text.bytes().try_fold(0_u128, |bits, byte| {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'A'..=b'Z' => byte - b'A' + 10,
-            b'a'..=b'z' => byte - b'a' + 36,
-            _ => return None,
-        };
-        bits.checked_mul(62)?.checked_add(u128::from(digit))
-    })
+    let digits: &[u8; DIGITS] = text.as_bytes().try_into().ok()?;
+    // In chunks of 64 bits, as they are written.
+    let chunk = |places: Range<usize>| {
+        digits[places].iter().try_fold(0_u64, |value, byte| match VALUES[usize::from(*byte)] {
+            NO_DIGIT => None,
+            digit => Some(value * 62 + u64::from(digit)),
+        })
+    };
+    let (high, middle, low) = (chunk(0..2)?, chunk(2..12)?, chunk(12..22)?);
+    // The highest two digits may be too large for 128 bits.
+    let rest = u128::from(high) * CHUNK + u128::from(middle);
+    rest.checked_mul(CHUNK)?.checked_add(u128::from(low))
 }
 
 /// The 128 bits of a UUIDv7: milliseconds, then a sequence within the millisecond, then random
@@ -177,7 +190,7 @@ ids! {
     /// An e-mail to send. Anyone with the id may unsubscribe its recipient, so it is entirely
     /// random and contains no time.
     MailId = "ml_";
-    /// One form that was shown: its submission is stored once. Its time is when it was made.
+    /// One form that was shown: its submission is stored once. Its time is when it was created.
     FormKey = "f_";
     /// Something that happened, and its position in the log of its app.
     EventId = "evt_";

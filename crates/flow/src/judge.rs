@@ -2,8 +2,8 @@
 //!
 //! This runs for every submission: one pass over the questions, without allocations unless there is
 //! an issue or the questions have jumps or scores (only an e-mail address must be parsed to be
-//! checked). Logic decides only whether
-//! `required` applies; an answer to a hidden question is judged like any other.
+//! checked). Logic decides only whether `required` applies; an answer to a hidden question is
+//! judged like any other.
 
 use crate::definition::Definition;
 use crate::issue::{Code, Issue};
@@ -33,8 +33,8 @@ pub fn judge(snapshot: &Snapshot, answers: &TextMap<'_>) -> Vec<Issue> {
     judge_and_score(snapshot, answers).0
 }
 
-/// The same with the score of the answers, if the version has scores: both follow from one way
-/// through the questions.
+/// The same with the score of the answers, if the version has scores: both follow from one pass
+/// over the questions.
 pub fn judge_and_score(snapshot: &Snapshot, answers: &TextMap<'_>) -> (Vec<Issue>, Option<Score>) {
     let definition = snapshot.definition();
     let mut issues = Vec::new();

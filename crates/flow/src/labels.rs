@@ -50,7 +50,7 @@ fn fault_of(label: &str) -> Option<String> {
 }
 
 /// The stored labels after an author has changed those that the page showed: what someone else has
-/// added or removed meanwhile stays so.
+/// added or removed meanwhile is preserved.
 pub fn merged(stored: &[String], shown: &[String], sent: &[String]) -> Vec<String> {
     let has =
         |labels: &[String], label: &String| labels.iter().any(|it| folded(it) == folded(label));

@@ -16,7 +16,7 @@
 //! Separate from these: [`invitation`] is the assignment of a flow to a person and its state at an
 //! instant, [`closing`] limits how many responses a flow accepts, [`answer_filter`] selects
 //! responses by an answer, [`response_order`] sorts them by one, [`crosstab`] counts the answers to
-//! two questions together, [`visit`] is what is counted of the way to a response, [`words`] finds
+//! two questions together, [`visit`] counts the steps on the way to a response, [`words`] finds
 //! words that occur in many answers, [`submission_schema`] is what a client can check before it
 //! submits, [`event`] is what webhooks report, [`design`] is how hosted pages look, [`folding`]
 //! ignores case, [`typescript`] writes the type of answers, and [`origin`] parses the origins that

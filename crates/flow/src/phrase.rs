@@ -89,7 +89,7 @@ impl Forms {
 }
 
 /// The rules of CLDR for whole numbers, without the category of millions in Romance languages,
-/// which have no form of their own here.
+/// which have no separate form here.
 fn category(language: &str, number: u64) -> Category {
     let (tens, units) = (number % 100, number % 10);
     match (language, number) {

@@ -1,9 +1,9 @@
 //! Placeholders in texts: `{{answer:ID|fallback}}`, `{{tag:NAME|fallback}}` and `{{score}}`.
 //!
 //! Any other text in double braces stays as it is, and so does a placeholder after a backslash,
-//! without the backslash. A placeholder stands for text: what it becomes
-//! is never read as Markdown or as another placeholder. Deliberately absent: markup. A page escapes
-//! the values like any other text.
+//! without the backslash. A placeholder stands for text: what it becomes is never read as Markdown
+//! or as another placeholder. Deliberately absent: markup. A page escapes the values like any other
+//! text.
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub fn is_piped(text: &str) -> bool {
 /// The placeholder at the start of a text, and its length in bytes.
 pub(crate) fn placeholder(text: &str) -> Option<(Placeholder<'_>, usize)> {
     let inner = text.strip_prefix("{{")?;
-    // Up to the next brace only: a text may have thousands of them, and each is looked at.
+    // Up to the next brace only: a text may have thousands of them, and each is checked.
     let end = inner.find(['{', '}'])?;
     let inner = inner[end..].starts_with("}}").then_some(&inner[..end])?;
     let (source, fallback) = inner.split_once('|').unwrap_or((inner, ""));

@@ -1,10 +1,10 @@
 //! The way that a set of answers takes through the questions: which are visible, the score, and the
 //! ending.
 //!
-//! Questions are judged in order. A question is visible if no jump passes over it and its
-//! `visibleIf` holds. Only a visible question adds to the score and can jump. A condition about the
-//! score reads the sum up to its place: before the question for `visibleIf`, with the question for
-//! its jumps, and the total for endings. The script of the hosted page does the same; both pass
+//! Questions are judged in order. A question is visible if no jump skips it and its `visibleIf`
+//! holds. Only a visible question adds to the score and can jump. A condition about the score reads
+//! the sum up to its place: before the question for `visibleIf`, with the question for its jumps,
+//! and the total for endings. The script of the hosted page does the same; both pass
 //! `tests/routes.json`.
 
 use crate::definition::{Definition, NamedEnding};
@@ -97,7 +97,7 @@ impl Definition {
 struct Walk<'d> {
     definition: &'d Definition,
     at: usize,
-    /// Questions before this index are passed over.
+    /// Questions before this index are skipped.
     resume_at: usize,
     score: Score,
     /// The ending that a jump chose.

@@ -89,7 +89,7 @@ fn list(item: &str) -> String {
 }
 
 /// Whether a question must be answered whatever the other answers are: it is required, it has no
-/// condition, and no jump passes over it.
+/// condition, and no jump skips it.
 fn is_always_required(definition: &Definition, at: usize) -> bool {
     let question = &definition.questions()[at];
     let passes_over = |target: &Target| match target {
@@ -102,7 +102,7 @@ fn is_always_required(definition: &Definition, at: usize) -> bool {
         && !earlier.into_iter().any(|jump| passes_over(&jump.to))
 }
 
-/// A name for a type and one for a value: the words of a text, as far as they are ASCII.
+/// A name for a type and one for a value: the ASCII words of a text.
 fn names(text: &str) -> (String, String) {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
     let pascal: String = words

@@ -23,8 +23,9 @@ impl<'f> Frame<'f> {
         self.branding().map(|it| style(it, self.public_path)).filter(|style| !style.is_empty())
     }
 
-    /// The colour scheme of the page; `None` is that of the device. An address, for example of an
-    /// embedded page, chooses before the design; in a preview it is only the author's own theme.
+    /// The colour scheme of the page; `None` is that of the device. The address, for example of an
+    /// embedded page, takes precedence over the design; in a preview it is only the author's own
+    /// theme.
     pub(super) fn theme(&self) -> Option<&'static str> {
         let own = match self.branding().map(|it| it.design.theme()) {
             Some(Theme::Light) => Some("light"),

@@ -5,8 +5,8 @@
 //! and its flow), [`view`] and [`question`] (the form), [`form`] and [`steps`] (the fields that
 //! were sent, and the next step), [`texts`] (an author's texts), [`post`] (handling a sent form),
 //! [`states`] (every page except the form), [`page`] (the frame and the policy around all of it),
-//! [`visits`] (what is counted of them). Deliberately absent: cookies, a session, any other origin,
-//! and a second format for the script: it sends the same form and gets the same page.
+//! [`visits`] (counting visits). Deliberately absent: cookies, a session, any other origin, and a
+//! second format for the script: it sends the same form and gets the same page.
 
 mod assets;
 mod design;
@@ -248,7 +248,7 @@ async fn done(State(hosted): State<Arc<Hosted>>, request: Request) -> Response {
         .as_ref()
         .map_or_else(|| page_request.bare_frame(), |wording| page_request.frame(wording));
     let version = version.as_ref().map(HostedVersion::id);
-    // Which ending it was is in the address, but no answer: texts show what they say without one.
+    // The address has the ending, but no answers: texts show their fallbacks.
     let answers = TextMap::default();
     let id = query::first(Some(&query), "ending").unwrap_or_default();
     let reached = wording.map(|wording| ReachedEnding {

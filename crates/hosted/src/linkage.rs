@@ -15,7 +15,7 @@ use sluice_http::query;
 pub(super) enum Linkage {
     /// The respondent agreed to be linked.
     Linked,
-    /// Nothing stored says who the respondent is.
+    /// Nothing stored identifies the respondent.
     Anonymous,
     /// Not linked, but answers or parameters may contain anything.
     #[default]

@@ -26,7 +26,7 @@ use super::words::Words;
 /// The header that identifies a request of the script.
 pub(super) const SLUICE_SCRIPT: HeaderName = HeaderName::from_static("sluice-script");
 
-/// What the log says if the store is down.
+/// The log message if the store is down.
 pub(super) const UNREAD: &str = "cannot read a hosted page";
 
 /// A request whose flow was found.
@@ -221,8 +221,8 @@ impl PageRequest {
         Ok(())
     }
 
-    /// Whether respondents are asked to be linked to their answers: if the flow wants it and there
-    /// is somebody to link. An author sees the question in the preview.
+    /// Whether respondents are asked to be linked to their answers: if the flow requests it and the
+    /// respondent is known. An author sees the question in the preview.
     pub(super) fn asks_to_link(&self, definition: &Definition) -> bool {
         definition.respondent_analytics() == RespondentAnalytics::Ask
             && (self.preview.is_some() || self.knows_respondent())

@@ -343,7 +343,7 @@ impl SentForm<'_> {
         };
         // Most sites refuse to be framed, so an embedded page shows its ending with a link instead.
         let redirect = reached.redirect().filter(|_| !page_request.parameters.embed);
-        // Answers are in no address. So an ending that repeats them, or of a test, is shown here;
+        // No address contains answers. So an ending that repeats them, or of a test, is shown here;
         // the key of the form prevents a reload from storing another response.
         let is_here = self.tested.is_some() || reached.is_piped();
         if page_request.is_scripted || (redirect.is_none() && is_here) {

@@ -141,8 +141,8 @@ impl<'a> FlowTexts<'a> {
         piping::parts(text).into_iter().map(part).collect()
     }
 
-    /// The label of a chosen option. If it repeats a choice in turn, that one's fallback is shown:
-    /// it may be this question, or each label may repeat the one before many times.
+    /// The label of a chosen option. A placeholder in it for another choice shows its fallback:
+    /// labels could refer to each other endlessly.
     fn label_of_answer(&self, text: &str) -> String {
         let part = |part| match part {
             Part::Text(text) => text.to_owned(),
@@ -255,6 +255,7 @@ mod tests {
 
     use serde_json::json;
     use sluice_flow::definition::{self, Definition};
+    use sluice_flow::question::QuestionType;
     use sluice_flow::submission::Texts;
 
     use super::*;
@@ -420,9 +421,25 @@ mod tests {
         first + &rest.collect::<String>()
     }
 
+    const CASES: &str = include_str!("../../../tests/golden/texts.json");
+
+    #[test]
+    fn the_answer_to_every_question_type_is_in_a_shared_case() {
+        let file: serde_json::Value = serde_json::from_str(CASES).unwrap();
+        let [questions, cases] =
+            [&file["questions"], &file["cases"]].map(|it| it.as_array().unwrap());
+        for name in QuestionType::NAMES {
+            let is_shown = |question: &serde_json::Value| {
+                let start = format!("{{{{answer:{}", question["id"].as_str().unwrap());
+                cases.iter().any(|case| case["text"].as_str().unwrap().starts_with(&start))
+            };
+            let mut with_type = questions.iter().filter(|it| it["type"] == *name);
+            assert!(with_type.any(is_shown), "no case has the answer to a {name}");
+        }
+    }
+
     #[test]
     fn texts_become_the_html_of_the_shared_cases() {
-        const CASES: &str = include_str!("../../../tests/golden/texts.json");
         let file: serde_json::Value = serde_json::from_str(CASES).unwrap();
         let survey = definition::check(&json!({"title": "t", "questions": file["questions"]}));
         let survey = survey.unwrap();

@@ -147,7 +147,7 @@ impl FormView<'_> {
                 (self.hidden())
                 @match (self.step, self.extent) {
                     (Step::Welcome, Extent::One) => {}
-                    // For the script, when the respondent goes on.
+                    // For the script, when the respondent moves on.
                     (Step::Welcome, Extent::First) => { template { (self.progress()) } }
                     _ => { (self.progress()) }
                 }
@@ -201,11 +201,11 @@ impl FormView<'_> {
     }
 
     fn intro(&self) -> Markup {
-        let is_told = self.is_first() || self.extent == Extent::All;
+        let has_description = self.is_first() || self.extent == Extent::All;
         html! {
             div.intro {
                 h1 dir="auto" { (self.texts().inline(self.wording.title())) }
-                @if let Some(description) = self.wording.description().filter(|_| is_told) {
+                @if let Some(description) = self.wording.description().filter(|_| has_description) {
                     (self.texts().blocks("lead", None, description))
                 }
             }

@@ -128,7 +128,7 @@ pub(super) fn opened(
     (steps, furthest)
 }
 
-/// Where a visitor without script goes on to.
+/// Where a visitor without script moves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Onward {
     To(Step),
@@ -138,7 +138,7 @@ pub(super) enum Onward {
     },
 }
 
-/// The steps of a visitor without script who goes on, and the furthest question after it.
+/// The steps of a visitor without script who moves on, and the furthest question after it.
 /// `furthest` is what the form carried: nothing before the first step. Of a page with several
 /// questions, all but the last are passed when it is shown, as the script counts them.
 pub(super) fn moved_on(
@@ -211,7 +211,7 @@ mod tests {
         check(Some("c"), to(2), &[], Some("c"));
         // A question that is skipped is neither seen nor passed.
         check(None, to(2), &[Started, Passed(id("a")), Seen(id("c"))], Some("c"));
-        // Whoever is asked only to send has not passed the last question before it is stored.
+        // A visitor who is only asked to send has not passed the last question before it is stored.
         check(Some("c"), Onward::To(Step::End), &[], Some("c"));
         check(None, Onward::To(Step::End), &[Started], Some("a"));
         // A question that this version does not have.

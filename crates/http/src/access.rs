@@ -89,7 +89,7 @@ impl AccessCheck {
         engine.admit_calls(app, u32::try_from(calls).unwrap_or(u32::MAX))
     }
 
-    /// Who the caller is by their token.
+    /// The caller as identified by their token.
     pub fn bearer(&self) -> Option<&Arc<Bearer>> {
         self.bearer.as_ref()
     }

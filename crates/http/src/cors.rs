@@ -3,8 +3,9 @@
 //! An app that lists no origins is open to all (`*`, never with credentials). An app that lists
 //! origins echoes a listed one; an unlisted one gets the same reply as any client, but its browser
 //! may not read it. A preflight needs no token and is answered for unknown keys, too, so that the
-//! real request can get its own, readable error. It allows the headers that it asks for: tracing
-//! and monitoring libraries add theirs to every request, and we ignore unknown ones.
+//! real request can get its own, readable error. The reply allows the headers that the preflight
+//! asks for: tracing and monitoring libraries add theirs to every request, and we ignore unknown
+//! ones.
 
 use axum::response::Response;
 use http::header::{

@@ -17,7 +17,8 @@ pub const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 pub const X_NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 
 /// An export as a reply. If reading fails, the body is cut off, so that no client takes a partial
-/// file for a complete one. So it is if the server stops: an export may take as long as its reader.
+/// file for a complete one. The same happens if the server stops: an export may take as long as its
+/// reader.
 pub fn response(export: Export) -> Response {
     let mut headers = headers(export.format.media_type, &export.file_name);
     if let Some(total) = export.progress.total {

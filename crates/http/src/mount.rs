@@ -3,9 +3,9 @@
 //! The rest of the service knows nothing of it: routes, links, redirects and cookies are written as
 //! if the service were at the root of its host. Only this boundary translates: a request loses the
 //! path when it enters, and its reply gets it when it leaves, in `Location`, in cookies and in the
-//! addresses of pages ([`markup`]). So a new route or link needs no thought. What no rule can find
-//! is translated where it is written: addresses in JSON ([`Mount::address`], [`Mount::markup`]), in
-//! style sheets, and in scripts, which know the path from their own address.
+//! addresses of pages ([`markup`]). So a new route or link needs no extra code. What no rule can
+//! find is translated where it is written: addresses in JSON ([`Mount::address`],
+//! [`Mount::markup`]), in style sheets, and in scripts, which know the path from their own address.
 //!
 //! Cookies with the prefix `__Host-` belong to the whole host. Below a path they get the prefix
 //! `__Secure-` and the path, so that two services on one host do not share a session, and other
@@ -29,7 +29,7 @@ use crate::reply::Refusal;
 
 /// A compromise between time and size, as for other pages.
 const GZIP_LEVEL: u32 = 5;
-/// Names of cookies of this service begin so; below a path, with the second instead of the first.
+/// Names of this service's cookies begin with the first prefix; below a path, with the second.
 const HOST_COOKIE: &str = "__Host-sluice";
 const PATH_COOKIE: &str = "__Secure-sluice";
 
@@ -59,8 +59,8 @@ impl Mount {
         if self.is_root() { html } else { markup::with_path(&html, &self.path) }
     }
 
-    /// Turns a request into that which the service knows. Returns whether it is below the path;
-    /// otherwise it is unchanged.
+    /// Removes the path from a request. Returns whether the request is below the path; otherwise it
+    /// is unchanged.
     pub fn enter<B>(&self, request: &mut Request<B>) -> bool {
         let Some(uri) = self.inner_uri(request.uri()) else { return false };
         *request.uri_mut() = uri;

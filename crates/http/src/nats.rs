@@ -2,9 +2,9 @@
 //!
 //! The subject of an event is `<prefix>.<app>.<type>`, and its id is the header `Nats-Msg-Id`, by
 //! which the stream drops what it already has. A message counts as published when the stream has
-//! acknowledged it. After any fault the connection is made again from the beginning, so that no
-//! message waits in a client and a renewed credentials file is read. Addresses and credentials are
-//! in no error, because errors are logged.
+//! acknowledged it. After any fault a new connection is opened, so that no message waits in a
+//! client and a renewed credentials file is read. Addresses and credentials are in no error,
+//! because errors are logged.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -16,6 +16,9 @@ use sluice_flow::id::{
 /// A segment of a path, decoded; borrowed if it has no escape. Keys and ids need none, but some
 /// mail gateways write `_` as `%5F`. Split the path first: an escaped slash separates nothing.
 pub fn decoded(segment: &str) -> Cow<'_, str> {
+    if !segment.contains('%') {
+        return Cow::Borrowed(segment);
+    }
     percent_decode_str(segment).decode_utf8_lossy()
 }
 

@@ -23,6 +23,9 @@ use crate::access::AccessDenied;
 use crate::exchange::{Failure, RefusalCode};
 use crate::{negotiate, rate};
 
+/// The number of headers that a reply reserves room for; most have fewer.
+pub const HEADERS_USUAL: usize = 12;
+
 /// When a client may retry after we could not serve it, in seconds.
 const RETRY_AFTER_SECONDS: &str = "2";
 
@@ -280,6 +283,7 @@ pub fn not_modified() -> Response {
 /// A body of this media type.
 pub fn body(content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
+    response.headers_mut().reserve(HEADERS_USUAL);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }

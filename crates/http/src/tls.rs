@@ -2,7 +2,7 @@
 //! again while the server runs.
 //!
 //! New connections get the certificate that was loaded last; open ones are not affected. Files that
-//! cannot be used change nothing: a server goes on with the certificate that it has. HTTP/2 and
+//! cannot be used change nothing: a server keeps using the certificate that it has. HTTP/2 and
 //! HTTP/1.1 are offered by ALPN. Deliberately absent: client certificates, several certificates by
 //! name, obtaining certificates (ACME); a proxy does these well.
 
@@ -75,7 +75,7 @@ pub struct Tls {
     files: TlsFiles,
     current: Arc<Current>,
     config: Arc<ServerConfig>,
-    /// What the files were like when they were last read, whether or not they could be used.
+    /// The state of the files when they were last read, whether or not they could be used.
     seen: Mutex<Seen>,
 }
 
@@ -102,13 +102,13 @@ impl Tls {
         Ok(())
     }
 
-    /// Whether the files are others than when they were last read. Also true while only one of two
+    /// Whether the files have changed since they were last read. Also true while only one of two
     /// has been replaced; then the other makes it true again.
     pub fn has_changed(&self) -> bool {
         *locked(&self.seen) != Seen::new(&self.files)
     }
 
-    /// When the certificate expires; absent if it does not say so in a known form.
+    /// When the certificate expires; absent if it is not given in a known form.
     pub fn expires_at(&self) -> Option<Timestamp> {
         self.current.0.read().unwrap_or_else(PoisonError::into_inner).expires_at
     }
@@ -168,7 +168,7 @@ impl ResolvesServerCert for Current {
     }
 }
 
-/// What both files are like; links are followed.
+/// The state of both files; links are followed.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen([Option<(SystemTime, u64, u64)>; 2]);
 

@@ -26,7 +26,7 @@ const SKIPPED_BYTES_MAX: u64 = 64 * 1024;
 /// How long to wait for it.
 const SKIP: Duration = Duration::from_secs(1);
 
-/// What became of the body of a request.
+/// The state of the body of a request.
 #[derive(Debug, Default)]
 enum Fate {
     /// It is being read, or was given up ([`abandon`]).
@@ -85,7 +85,7 @@ impl WatchedBody {
     }
 }
 
-/// A body that notes how it ends.
+/// A body that records how it ends.
 struct Watched {
     body: Body,
     fate: Arc<Mutex<Fate>>,

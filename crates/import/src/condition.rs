@@ -12,7 +12,7 @@ pub(crate) enum Cond {
         test: Test,
     },
     Score(Test),
-    /// A test that Sluice has not, with the reason.
+    /// A test that Sluice does not have, with the reason.
     Unsupported(String),
 }
 

@@ -202,7 +202,7 @@ impl Draft {
         self.report.add(place, format!("question {} ({kind})", quoted(text)))
     }
 
-    /// A setting or another element that Sluice has not.
+    /// A setting or another element that Sluice does not have.
     pub(crate) fn lost(&mut self, place: &str, element: impl Into<String>, reason: &str) {
         let entry = self.report.add(place, element);
         self.report.lost(entry, reason);

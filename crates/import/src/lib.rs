@@ -1,4 +1,4 @@
-//! What the definitions and responses of other tools become in Sluice.
+//! Converts the definitions and responses of other tools to those of Sluice.
 //!
 //! Everything here is pure, as in [`sluice_flow`]: bytes in, a definition and a report out. A
 //! format is one file in [`formats`] and one line of its table. It reads its file into a
@@ -38,7 +38,7 @@ pub use self::report::{Entry, Outcome, Report};
 /// The largest file that is read. Larger than any real definition.
 pub const FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// A definition made from a file of another tool, and what became of its elements.
+/// A definition made from a file of another tool, and the outcome of each of its elements.
 #[derive(Debug, Clone)]
 pub struct Imported {
     pub definition: Definition,

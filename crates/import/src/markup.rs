@@ -70,7 +70,7 @@ fn convert(html: &str, formatted: bool) -> String {
     let mut writer = Writer { text: String::new(), formatted, links: Vec::new(), hidden: 0 };
     let (mut start, mut closing) = (0, NextMark::new(">"));
     while let Some(at) = html[start..].find('<') {
-        writer.words(&html[start..start + at]);
+        writer.write_text(&html[start..start + at]);
         let from = start + at + 1;
         let inner = &html[from..];
         let is_tag = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
@@ -81,12 +81,12 @@ fn convert(html: &str, formatted: bool) -> String {
                 start = end + 1;
             }
             None => {
-                writer.words("<");
+                writer.write_text("<");
                 start = from;
             }
         }
     }
-    writer.words(&html[start..]);
+    writer.write_text(&html[start..]);
     tidied(&writer.text)
 }
 
@@ -100,7 +100,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn words(&mut self, html: &str) {
+    fn write_text(&mut self, html: &str) {
         if self.hidden == 0 {
             let words = decoded(html);
             let words = if self.formatted { escaped(&words) } else { words };

@@ -1,4 +1,4 @@
-//! What became of every element of an imported file.
+//! The outcome of every element of an imported file.
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 

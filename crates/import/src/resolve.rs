@@ -1,4 +1,4 @@
-//! What conditions of the source are in Sluice.
+//! Converts conditions of the source to those of Sluice.
 //!
 //! A condition is mapped as a whole or not at all: half of one would show questions at the wrong
 //! time. The error says why, for the report.

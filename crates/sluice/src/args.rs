@@ -19,6 +19,7 @@ mod outbound;
 mod recount;
 mod respondent;
 mod serve;
+mod server;
 mod types;
 mod user;
 mod verify;
@@ -32,9 +33,8 @@ use crate::failure::Exit;
 pub(crate) use app::{AppCommand, AppSetArgs, IdentityAddArgs, IdentityCommand, NumberOrDefault};
 pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use client::{
-    CheckArgs, CodebookArgs, ExportArgs, FlowCommand, JsonArg, ListArgs, PublishArgs, PushArgs,
-    ResponsesCommand, SERVER_DEFAULT, ServerArgs, Since, TailArgs, TailFormat, TokenArgs,
-    TokenCommand,
+    CheckArgs, CodebookArgs, ExportArgs, FlowCommand, ListArgs, PublishArgs, PushArgs,
+    ResponsesCommand, Since, TailArgs, TailFormat, TokenArgs, TokenCommand,
 };
 pub(crate) use flow_files::{
     ApplyArgs, ArchiveArgs, DiffArgs, FileFormat, FlowOf, FlowRef, PullArgs, RetireArgs,
@@ -51,6 +51,7 @@ pub(crate) use outbound::{OutboundCommand, OutboundResumeArgs, OutboundStatusArg
 pub(crate) use recount::RecountArgs;
 pub(crate) use respondent::{RespondentArgs, RespondentCommand};
 pub(crate) use serve::ServeArgs;
+pub(crate) use server::{JsonArg, SERVER_DEFAULT, ServerArgs};
 pub(crate) use types::TypesArgs;
 pub(crate) use user::{UserAddArgs, UserCommand, UserSetArgs};
 pub(crate) use verify::VerifyArgs;

@@ -75,7 +75,7 @@ fn report(tls: &Tls) {
     }
 }
 
-/// Loads the files again. If they cannot be used, the server goes on with what it has.
+/// Loads the files again. If they cannot be used, the server keeps the loaded certificate.
 pub(crate) fn reload(tls: &Tls) {
     match tls.reload() {
         Ok(()) => report(tls),

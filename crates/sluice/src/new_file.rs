@@ -1,5 +1,5 @@
-//! A file that is written under another name and gets its own once it is complete. It never
-//! replaces a file that exists.
+//! A file that is written under a temporary name and renamed once it is complete. It never replaces
+//! a file that exists.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};

@@ -2,7 +2,7 @@
 //!
 //! The flags exist in every build, as those of [`crate::nats`]. A build without the feature `otlp`
 //! refuses them. The standard variables of OpenTelemetry are often set for every program of a
-//! machine, so that such a build ignores them.
+//! machine, so such a build ignores them.
 
 #[cfg(feature = "otlp")]
 mod exporter;
@@ -27,7 +27,7 @@ const QUEUE_MAX: usize = 8_192;
 /// How long a server that stops may take to export its last spans.
 const FLUSH_MAX: Duration = Duration::from_secs(5);
 const RATIO_DEFAULT: f64 = 1.0;
-/// What follows an address that is for all signals.
+/// The path that is appended to a base URL.
 const TRACES_PATH: &str = "/v1/traces";
 
 /// The receiver of traces; never shown, since headers and the URL may have a password.
@@ -100,7 +100,7 @@ fn own_ratio(ratio: f64) -> Result<SampleRatio, Failure> {
     })
 }
 
-/// The address of traces at a receiver, of which the address for all signals is known.
+/// The traces URL that belongs to a receiver's base URL.
 fn of_all_signals(url: &str) -> String {
     let base = url.trim_end_matches('/');
     if base.ends_with(':') {

@@ -1,7 +1,7 @@
 //! Requests to other servers in traces: webhooks, e-mails, key sets, and events for a sink.
 //!
-//! Each is wrapped where the server is put together, so that the code that sends them knows of no
-//! traces. A span says what became of a request; where it went, and with what, is not in it.
+//! Each is wrapped where the server is put together, so that the code that sends them does not
+//! depend on tracing. A span has the outcome of a request, not its destination or contents.
 
 use std::fmt;
 use std::pin::Pin;

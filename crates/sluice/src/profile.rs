@@ -1,9 +1,9 @@
 //! Which server a command calls, and with which token: from flags, the environment, or a profile.
 //!
-//! Profiles are in a file of the user. A profile that is chosen with `--profile` goes before the
-//! environment; one that is only the default goes after it. The token of a profile is sent to the
-//! server of that profile and to no other. A file that others can read is refused, because it has
-//! tokens.
+//! Profiles are in a file of the user. A profile that is chosen with `--profile` takes precedence
+//! over the environment; one that is only the default does not. The token of a profile is sent to
+//! the server of that profile and to no other. A file that others can read is refused, because it
+//! has tokens.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

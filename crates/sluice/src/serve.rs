@@ -37,8 +37,8 @@ use crate::{backend, logging, outgoing_spans, output, signals, systemd};
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(2);
 /// If the queued responses are not stored within this time, the disk has stopped.
 const CLOSE_MAX: Duration = Duration::from_secs(30);
-/// How long webhook requests and e-mails in progress may go on, within the drain timeout: as long
-/// as a request may take. Less than the time to close, which follows.
+/// How long webhook requests and e-mails in progress may continue, within the drain timeout: as
+/// long as a request may take. Less than the time to close, which follows.
 const SENDING_DRAIN_MAX: Duration = Duration::from_secs(15);
 
 pub(crate) async fn run(given: ServeArgs) -> Outcome {

@@ -3,9 +3,9 @@
 //! Both protocols are small: lines of text sent to the socket `NOTIFY_SOCKET`, and open files from
 //! number 3 on. Without their variables, nothing here does anything.
 //!
-//! The watchdog hears that the server works after every answer of the store, also after a
-//! refusal: a full disk or an unreachable database does not get better by a restart. If the store
-//! does not answer at all, the watchdog hears nothing, and systemd restarts the process.
+//! The watchdog is notified after every answer of the store, also after a refusal: a restart does
+//! not fix a full disk or an unreachable database. If the store does not answer at all, the
+//! watchdog is not notified, and systemd restarts the process.
 
 use std::io;
 use std::net::TcpListener;

@@ -124,6 +124,9 @@ fn no_comment_is_wider_than_100_columns() {
     let fuzz_targets = Source::below("fuzz/targets");
     assert!(fuzz_targets.len() > 10, "only {} fuzz targets found", fuzz_targets.len());
     none(fuzz_targets.iter().flat_map(rules::wide_comment));
+    let others = Source::with_extensions("crates", &["sql", "js", "css"]);
+    assert!(others.len() > 40, "only {} other files found", others.len());
+    none(others.iter().flat_map(rules::wide_comment));
 }
 
 #[test]
@@ -264,6 +267,39 @@ fn the_import_cycle_rule_can_fail() {
 }
 
 #[test]
+fn the_import_cycle_rule_follows_what_an_ancestor_uses() {
+    let file = |path: &str, text: &str| {
+        Source::new(&format!("crates/x/src/{path}"), &format!("//! x\n{text}\n"))
+    };
+    let found = |face: &str, left: &str| {
+        let sources = [
+            file("lib.rs", "mod two;\npub use two::*;"),
+            file("two/mod.rs", face),
+            file("two/left.rs", &format!("{left}\npub struct Left;")),
+            file("two/right.rs", "use super::left::Left;\npub struct Right;"),
+        ];
+        circles(&sources, "crates/x/src/")
+    };
+    let circle = vec![vec!["two::left".to_owned(), "two::right".to_owned()]];
+    for (face, left) in [
+        ("pub use right::Right;", "use super::{Right};"),
+        ("pub use right::Right;", "use crate::Right;"),
+        ("pub use self::right::*;", "fn f(_: super::Right) {}"),
+        ("use right::{self, Right as Other};", "use super::Other;"),
+        ("use right::{self};", "use super::right::Right;"),
+    ] {
+        assert_eq!(found(face, left), circle, "{face} {left}");
+    }
+    for (face, left) in [
+        ("pub use right::*;\npub struct Right;", "use super::Right;"),
+        ("pub use right::Right;", "use super::Left;"),
+        ("pub use right::Right;", "#[cfg(doc)]\nuse super::Right;"),
+    ] {
+        assert_eq!(found(face, left), Vec::<Vec<String>>::new(), "{face} {left}");
+    }
+}
+
+#[test]
 fn the_import_table_can_be_broken() {
     let depends = |name: &str, on: &str| Crate::new(name, [on]);
     let broken = [
@@ -314,6 +350,20 @@ fn the_file_rules_can_fail() {
     sample(rules::unwritten_code, path, "//! x\nfn f() { todo!() }\n", 1);
     sample(rules::unwritten_code, path, "//! x\n// todo!( in prose\n", 0);
     sample(rules::sql_outside_store, "crates/web/src/lib.rs", "//! x\nuse rusqlite::Row;\n", 1);
+}
+
+#[test]
+fn the_rule_of_wide_comments_knows_the_comments_of_each_language() {
+    let wide = "word ".repeat(25);
+    for (path, text, offences) in [
+        ("crates/x/src/one.sql", format!("-- {wide}\nSELECT {wide}\n"), 1),
+        ("crates/x/src/one.js", format!("// {wide}\n{wide}\n"), 1),
+        ("crates/x/src/one.js", format!("/**\n * {wide}\n */\n{wide}\n"), 1),
+        ("crates/x/src/one.css", format!("/* word\n   {wide} */\n{wide}\n"), 1),
+        ("crates/x/src/one.rs", format!("//! x\n-- {wide}\n"), 0),
+    ] {
+        sample(rules::wide_comment, path, &text, offences);
+    }
 }
 
 #[test]

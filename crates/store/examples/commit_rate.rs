@@ -20,8 +20,8 @@ use std::time::{Duration, Instant, SystemTime};
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
-use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::conformance::rows::empty_response;
 use sluice_store::postgres::{Options, PgStore};
 use sluice_store::roles::*;
 use sluice_store::{
@@ -180,21 +180,13 @@ impl<'s> Load<'s> {
         let apps = u32::try_from(self.apps.len()).unwrap();
         let (app_id, public_revision) = self.apps[(number % apps) as usize];
         let flow_id = flow_of(app_id, number / apps % FLOWS);
+        let version_id = FlowVersionId::from_uuid(flow_id.uuid());
         let row = ResponseRow {
-            app_id,
-            flow_id,
-            flow_version_id: FlowVersionId::from_uuid(flow_id.uuid()),
-            response_id: ResponseId::from_uuid(Uuid::nil()),
-            admission: Admission::CollectionOnly,
             answers: ANSWERS.to_owned(),
-            identities: None,
-            identity_verified: false,
-            respondent_id: None,
             tags: Some(TAGS.to_owned()),
             context: Some(CONTEXT.to_owned()),
-            flow_assignment_id: None,
-            score: None,
             digest: [1; 16],
+            ..empty_response(app_id, flow_id, version_id, ResponseId::from_uuid(Uuid::nil()))
         };
         let contribution = Contribution::from_stored(None, ANSWERS, Some(TAGS), row.admission);
         NewResponse {

@@ -23,6 +23,7 @@ use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
 use sluice_flow::lifecycle::VersionTimes;
 use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::conformance::rows::empty_response;
 use sluice_store::roles::*;
 use sluice_store::sqlite::{Options, SqliteStore};
 use sluice_store::{
@@ -146,11 +147,8 @@ impl History {
         let version = usize::try_from(number * VERSIONS / self.responses).unwrap();
         let few = u32::try_from(number % 1_000_000).unwrap();
         let id = v7(at, few % 4_096, 0x5EED + u64::from(few));
+        let (version_id, response_id) = (self.versions[version], ResponseId::from_uuid(id));
         let mut row = ResponseRow {
-            app_id: self.app_id,
-            flow_id: self.flow_id,
-            flow_version_id: self.versions[version],
-            response_id: ResponseId::from_uuid(id),
             admission: if number % 4 == 0 {
                 Admission::Admitted
             } else {
@@ -159,13 +157,9 @@ impl History {
             answers: answers(number),
             identities: (number % 4 == 0)
                 .then(|| format!(r#"[{{"type":"userId","value":"user-{}"}}]"#, number % 50_000)),
-            identity_verified: false,
-            respondent_id: None,
             tags: Some(tags(number)),
             context: Some(r#"{"locale":"en-GB","page":{"path":"/settings"}}"#.to_owned()),
-            flow_assignment_id: None,
-            score: None,
-            digest: [0; 16],
+            ..empty_response(self.app_id, self.flow_id, version_id, response_id)
         };
         row.digest = row.digest_of_content();
         Record::Response { row, idempotency_key: None }

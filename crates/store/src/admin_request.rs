@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sluice_flow::time::Timestamp;
 use uuid::Uuid;
 
-/// A hash of what was requested, by which the reuse of a key for something else is noticed.
+/// A hash of what was requested, to detect that a key is reused for another request.
 pub type RequestFingerprint = [u8; 32];
 
 /// One request, from its claim until its key expires.
@@ -55,10 +55,10 @@ pub enum AdminRequestWrite {
     /// Adds a request; one that has expired by then is replaced. A conflict if there is another one
     /// with its id.
     Claim(AdminRequestRow),
-    /// The same instead of a claim that has changed nothing. A conflict if the request has another
-    /// claim by now, or has been applied or replied to.
+    /// The same, in place of a claim that has changed nothing. A conflict if the request has
+    /// another claim by now, or has been applied or replied to.
     TakeOver { row: AdminRequestRow, from: Uuid },
-    /// Notes that the changes of the same transaction belong to this claim. A conflict if the
+    /// Records that the changes of the same transaction belong to this claim. A conflict if the
     /// request has another claim by now.
     Apply { request_id: Uuid, claim: Uuid, at: Timestamp },
     /// Stores the reply, unless the request has another claim by now.
@@ -67,7 +67,7 @@ pub enum AdminRequestWrite {
     Release { request_id: Uuid, claim: Uuid },
 }
 
-/// What the requests of one token take.
+/// How much the requests of one token use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AdminRequestUse {
     pub count: u64,

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use crate::{StoreError, StoreResult};
 
-/// The mark beside the data that remembers damage.
+/// The mark of damage, which is stored beside the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamageMark {
     pub(crate) what: String,
@@ -38,8 +38,8 @@ pub struct Damage {
 type Remember = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Damage {
-    /// With what an earlier process has found, if anything; `remember` gets whatever is found from
-    /// now on, and must not block.
+    /// Starts with the damage that an earlier process has found, if any; `remember` is called with
+    /// all further damage, and must not block.
     pub(crate) fn new(
         mark: Option<DamageMark>,
         remember: impl Fn(&str) + Send + Sync + 'static,
@@ -47,7 +47,8 @@ impl Damage {
         Self { remember: Some(Box::new(remember)), ..Self::only(mark) }
     }
 
-    /// With what an earlier process has found, if anything; nothing more is remembered.
+    /// Starts with the damage that an earlier process has found, if any; further damage is not
+    /// stored.
     pub(crate) fn only(mark: Option<DamageMark>) -> Self {
         let damage = Self { mark, ..Self::default() };
         if let Some(DamageMark { what, .. }) = &damage.mark {
@@ -61,7 +62,7 @@ impl Damage {
         damage
     }
 
-    /// Notes damage; the first one is logged with what to do.
+    /// Records damage; the first one is logged with what to do.
     pub fn note(&self, what: impl fmt::Display) {
         let what = what.to_string();
         // First: nothing may be acknowledged from here on.
@@ -73,11 +74,11 @@ impl Damage {
         if is_first {
             log_first(&what);
         } else {
-            tracing::error!(what, "more damage in the database");
+            tracing::error!(what, "more damage was found in the database");
         }
     }
 
-    /// Notes damage that another process has found, and remembers.
+    /// Records damage that another process has found and stored.
     pub(crate) fn found_by_another(&self, what: &str) {
         if self.found.set(what.to_owned()).is_ok() {
             log_first(what);

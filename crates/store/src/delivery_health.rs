@@ -1,9 +1,9 @@
-//! How deliveries to the endpoints of an app went.
+//! The outcomes of deliveries to the endpoints of an app.
 
 use sluice_flow::id::EndpointId;
 use sluice_flow::time::Timestamp;
 
-/// How one endpoint does.
+/// The health of one endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndpointHealth {
     pub endpoint_id: EndpointId,

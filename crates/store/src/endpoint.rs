@@ -9,7 +9,7 @@ use sluice_flow::event::payload::{completed_id, created_id};
 use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId, FlowId, ResponseId};
 use sluice_flow::time::Timestamp;
 
-/// Who works on endpoints: a random number of one process.
+/// Identifies a worker on endpoints: a random number of one process.
 pub type WorkerId = [u8; 16];
 
 /// A URL that receives events.
@@ -121,7 +121,7 @@ pub enum EndpointWrite {
     Replay { app_id: AppId, endpoint_id: EndpointId, cursor: EventId, due_at: Timestamp },
     /// Ends deliveries.
     Disable { app_id: AppId, endpoint_id: EndpointId, at: Timestamp, reason: Option<String> },
-    /// Starts deliveries again where they ended, with a clean record.
+    /// Resumes deliveries where they ended, with a clean record.
     Enable { app_id: AppId, endpoint_id: EndpointId, due_at: Timestamp },
     /// Sends events again; their attempts start from the beginning.
     Redeliver { app_id: AppId, endpoint_id: EndpointId, which: Redelivery, at: Timestamp },
@@ -167,7 +167,7 @@ pub struct Claim {
     pub slow: Vec<EndpointId>,
 }
 
-/// Which endpoints a worker takes: those that wait for slow receivers take no places of others.
+/// Which endpoints a worker takes: those with slow receivers do not delay the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndpointLane {
     /// Not known as slow.
@@ -205,7 +205,7 @@ pub struct Progress {
     pub removals: u32,
 }
 
-/// What became of a worker's progress.
+/// The result of saving a worker's progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Saved {
     /// It is written; with the endpoint as it is then.
@@ -256,7 +256,7 @@ pub(crate) fn events_of(response: ResponseId) -> [EventId; 2] {
     [created_id(response), completed_id(response)]
 }
 
-/// What waits on the whole instance.
+/// The backlog of the whole instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
     /// Failed deliveries that wait for another attempt.

@@ -15,6 +15,7 @@
 
 mod admin_request;
 mod asset;
+mod change;
 mod closing;
 mod codec;
 #[cfg(feature = "testsuite")]
@@ -22,6 +23,7 @@ pub mod conformance;
 mod counting;
 mod damage;
 mod delivery_health;
+mod digest;
 mod endpoint;
 mod error;
 mod event;
@@ -29,6 +31,7 @@ pub mod hex;
 mod invitation;
 mod listing;
 mod mail;
+mod new_response;
 mod people;
 mod pictures;
 pub mod postgres;
@@ -51,16 +54,19 @@ mod visit_count;
 
 pub use admin_request::*;
 pub use asset::*;
+pub use change::*;
 pub use closing::{ClosingCountsRow, ClosingWrite, SetClosing};
 pub use counting::{Compacted, CompactionCursor, CountScan, CountsQuery, DayTotal, FlowCounts};
 pub use damage::{Damage, DamageMark};
 pub use delivery_health::EndpointHealth;
+pub use digest::*;
 pub use endpoint::*;
 pub use error::StoreError;
 pub use event::{EventRow, LATE, LogEntry, LogPage, LogQuery};
 pub use invitation::*;
 pub use listing::{ResponseCount, ResponsePage, ResponseQuery, Search};
 pub use mail::*;
+pub use new_response::*;
 pub(crate) use people::joined;
 pub use people::*;
 pub use record::*;

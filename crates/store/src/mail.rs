@@ -1,9 +1,9 @@
-//! Rows of e-mails: what is to be sent, and how far that is.
+//! Rows of e-mails: what to send, and its progress.
 //!
 //! A row names what it is about and never an address: the recipient is read when the e-mail is
-//! sent, so an erased person is not written to. A server takes a row by moving its time into the
-//! future; if the server stops, the row becomes due again and another server takes it. Every change
-//! of a row raises its revision, so a server that was slow cannot write over what happened since.
+//! sent, so an erased person gets none. A server takes a row by moving its time into the future; if
+//! the server stops, the row becomes due again and another server takes it. Every change of a row
+//! raises its revision, so a slow server cannot overwrite a later change.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, AssignmentId, FlowId, MailId, UserId};
@@ -136,7 +136,7 @@ pub enum MailWrite {
         minute: i64,
         max: u32,
     },
-    /// Replaces an e-mail whose revision is this. A conflict if it was taken, changed or removed
+    /// Replaces an e-mail that has this revision. A conflict if it was taken, changed or removed
     /// since then.
     Settle {
         row: MailRow,

@@ -1,8 +1,8 @@
 //! Console users as stored: users, their roles, sessions, links and saved views.
 //!
 //! Nothing stored here is enough to sign in: a password is kept as its hash, sessions and links as
-//! the SHA-256 of random bits. A session carries the epoch of its user, so raising that one number
-//! ends all sessions of the user, whatever is written concurrently.
+//! the SHA-256 of random bits. A session carries the epoch of its user, so raising the epoch ends
+//! all sessions of the user, whatever is written concurrently.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, FlowId, UserId};

@@ -14,7 +14,7 @@ use sluice_flow::submission::{Admission, identities_with_proof, without_responde
 use uuid::Uuid;
 
 use crate::codec::cells::ReadCells;
-use crate::row::{Digest, first_half};
+use crate::digest::{Digest, first_half};
 use crate::{StoreError, StoreResult};
 
 /// A stored response. Its id contains the time it was received. The JSON columns are stored as

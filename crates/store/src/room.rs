@@ -25,8 +25,8 @@ impl Room {
         self.flows.contains_key(&flow_of(response))
     }
 
-    /// Takes note of the counts of a flow. Without counts there is no room: nothing may be stored
-    /// that cannot be counted.
+    /// Records the counts of a flow. Without counts there is no room: nothing may be stored that
+    /// cannot be counted.
     pub(crate) fn note(&mut self, app: AppId, flow: FlowId, counts: Option<ClosingCounts>) {
         if counts.is_none() {
             tracing::error!(%flow, "the responses of a limited flow are not counted: `sluice recount` counts them");

@@ -1,41 +1,16 @@
 //! The stored rows, as plain data.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
-use sluice_flow::closing::{Closing, Limit};
-use sluice_flow::counts::Contribution;
+use sluice_flow::closing::Closing;
 use sluice_flow::definition::Kind;
-use sluice_flow::id::{
-    ApiKey, AppId, AssetId, AuditId, FlowId, FlowVersionId, ReportId, ResponseId, TokenId, UserId,
-};
-use sluice_flow::issue::Full;
+use sluice_flow::id::{ApiKey, AppId, AuditId, FlowId, FlowVersionId, TokenId, UserId};
 use sluice_flow::lifecycle::{FlowTimes, VersionTimes};
-use sluice_flow::respondent::Claim;
 use sluice_flow::time::{Timestamp, Window};
 
-use crate::{
-    AdminRequestWrite, AssetRow, ClosingWrite, EndpointWrite, EventRow, InvitationRow,
-    InvitationStep, Invited, MailWrite, PeopleWrite, ReportRow, ResponseRow, ShortPathRow,
-    StoreError, StoreResult, TestWrite,
-};
+use crate::{StoreError, StoreResult};
 
 /// SHA-256 of an admin token.
 pub type TokenHash = [u8; 32];
-/// A digest of the content of a response: its app and version, and every column that came from the
-/// client.
-///
-/// Half of a BLAKE3 hash, as is [`IdempotencyKey`], because every response stores it. 128 bits are
-/// enough: among 10^12 responses the chance that any two agree by accident is 10^-15. A client
-/// that could find two equal ones (2^64 hashes) would only answer its own retry wrongly.
-pub type Digest = [u8; 16];
-/// Half of the BLAKE3 hash of an app's id and an idempotency key; the key itself is not stored.
-pub type IdempotencyKey = [u8; 16];
-
-/// The first half of a hash.
-pub fn first_half(hash: blake3::Hash) -> [u8; 16] {
-    std::array::from_fn(|index| hash.as_bytes()[index])
-}
 
 /// How an app treats identity tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -205,50 +180,6 @@ pub struct VersionState {
     pub current: Option<FlowVersionId>,
 }
 
-/// A response to be stored. The store adds nothing to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewResponse {
-    pub row: ResponseRow,
-    pub idempotency_key: Option<IdempotencyKey>,
-    /// The public revision of the app at which it was judged.
-    pub public_revision: u64,
-    /// The identities claimed, if the respondent consented to be linked.
-    pub claim: Option<Box<Claim>>,
-    /// The invitation that it completes.
-    pub invitation: Option<Invited>,
-    /// The limits of its flow that it counts towards; empty if the flow has none.
-    pub limits: Vec<Limit>,
-    /// What it adds to the counts, according to its version's definition.
-    pub contribution: Contribution,
-}
-
-/// What a commit does about an app that is being changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IfBusy {
-    /// Waits until the change is over.
-    Wait,
-    /// Stores nothing of this app, so that its change does not delay other apps.
-    Skip,
-}
-
-/// The outcome for one response of a commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Stored,
-    /// The same submission is already stored, under this id.
-    Replayed(ResponseId),
-    /// The idempotency key belongs to another submission.
-    KeyReused,
-    /// The app has changed since the response was judged.
-    Stale,
-    /// The app is being changed, and the commit did not wait for it ([`IfBusy::Skip`]).
-    Busy,
-    /// Its invitation does not accept a response, or no longer does.
-    Uninvited,
-    /// The flow accepts no more responses, or none with these answers.
-    Full(Full),
-}
-
 /// What an admin token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -291,130 +222,6 @@ pub struct AuditRow {
     pub subject: String,
     /// JSON object with details.
     pub detail: String,
-}
-
-/// The latest instant at which superseded versions of a flow accept responses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GraceCap {
-    pub app_id: AppId,
-    pub flow_id: FlowId,
-    pub ends_at: Timestamp,
-}
-
-/// One row to write: inserted, or replacing the row with the same id.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Write {
-    App(AppRow),
-    Key(KeyRow),
-    IdentityKey(IdentityKeyRow),
-    Flow(FlowRow),
-    Version(VersionRow),
-    /// Ends the grace of every version of the flow at this time if it would end later; other
-    /// versions are unchanged, see [`VersionTimes::superseded`].
-    CapGrace(GraceCap),
-    Token(TokenRow),
-    Audit(AuditRow),
-    /// The idempotency key stays used, and the invitation that the response completed no longer
-    /// references it.
-    DeleteResponse(ResponseId),
-    /// New invitations of one app; an existing one is left unchanged.
-    Invitations(Vec<InvitationRow>),
-    Invitation(InvitationStep),
-    Report(ReportRow),
-    DeleteReport(AppId, ReportId),
-    /// Replaces the flow's path.
-    ShortPath(ShortPathRow),
-    DeleteShortPath(AppId, FlowId),
-    Asset(AssetRow),
-    DeleteAsset(AppId, AssetId),
-    People(PeopleWrite),
-    Closing(ClosingWrite),
-    Test(TestWrite),
-    /// Something that happened. If its id is behind the log's horizon, it gets a current one.
-    Event(EventRow),
-    Endpoint(EndpointWrite),
-    Mail(MailWrite),
-    AdminRequest(AdminRequestWrite),
-    /// Holds e-mails and webhooks since a time, or releases them.
-    HoldOutbound(Option<Timestamp>),
-}
-
-impl Write {
-    /// Whether the public API can see the change; if so, the app's public revision grows.
-    pub fn is_public(&self) -> bool {
-        match self {
-            Self::App(_)
-            | Self::Key(_)
-            | Self::IdentityKey(_)
-            | Self::Flow(_)
-            | Self::CapGrace(_)
-            | Self::Closing(_)
-            | Self::ShortPath(_)
-            | Self::DeleteShortPath(..)
-            | Self::DeleteAsset(..) => true,
-            Self::Version(version) => version.times.published_at.is_some(),
-            Self::Token(_)
-            | Self::Audit(_)
-            | Self::DeleteResponse(_)
-            | Self::Invitations(_)
-            | Self::Invitation(_)
-            | Self::Report(_)
-            | Self::DeleteReport(..)
-            | Self::Test(_)
-            | Self::Event(_)
-            | Self::Endpoint(_)
-            | Self::Mail(_)
-            | Self::HoldOutbound(_)
-            | Self::AdminRequest(_)
-            // No client knows its id yet.
-            | Self::Asset(_)
-            | Self::People(_) => false,
-        }
-    }
-}
-
-/// Which app a change belongs to, and the revision it is based on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum At {
-    App {
-        app: AppId,
-        expected: u64,
-    },
-    /// No existing app.
-    Instance,
-    /// No existing app; decided while there was no app at all.
-    FirstApp,
-    /// No existing app; decided while there was no admin token at all, not even a revoked one.
-    FirstToken,
-    /// Users, grants and links, and the revision the change is based on.
-    People {
-        expected: u64,
-    },
-}
-
-/// Produces the rows of a change, called when no other write can happen.
-pub struct Change(Box<dyn FnOnce() -> Vec<Write> + Send>);
-
-impl Change {
-    pub fn new(make: impl FnOnce() -> Vec<Write> + Send + 'static) -> Self {
-        Self(Box::new(make))
-    }
-
-    pub fn rows(self) -> Vec<Write> {
-        (self.0)()
-    }
-}
-
-impl From<Vec<Write>> for Change {
-    fn from(rows: Vec<Write>) -> Self {
-        Self::new(move || rows)
-    }
-}
-
-impl fmt::Debug for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Change")
-    }
 }
 
 /// A page of a list: at most `limit` rows after an id.

@@ -1,8 +1,8 @@
 //! How far the log of each app was published to a sink, such as a stream of another system.
 //!
-//! The positions are rows of their own, one for each app, so that publishing needs no change of an
-//! app. One worker of all nodes publishes at a time: it holds the lease of the sink, which is not
-//! part of any row.
+//! The positions are separate rows, one for each app, so that publishing needs no change of an app.
+//! One worker of all nodes publishes at a time: it holds the lease of the sink, which is not part
+//! of any row.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, EventId};

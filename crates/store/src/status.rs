@@ -56,6 +56,6 @@ pub struct MailBacklog {
     pub due: u64,
     /// Being sent, or to be sent again after a failed attempt.
     pub retrying: u64,
-    /// Since when the oldest of those that are due is due.
+    /// Since when the oldest due e-mail has been due.
     pub due_since: Option<Timestamp>,
 }

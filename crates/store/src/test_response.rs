@@ -1,7 +1,6 @@
 //! Rows of test responses: answers that an author sent from the test link of a flow.
 //!
-//! They are in a table apart from the responses, so no count, list, export or limit can include
-//! them.
+//! They are in a separate table, so no count, list, export or limit can include them.
 
 use std::fmt;
 use std::str::FromStr;

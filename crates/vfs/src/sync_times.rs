@@ -56,7 +56,7 @@ mod tests {
             let (before, sum_before) = sync_times();
             note(took);
             let (after, sum) = sync_times();
-            // Other tests of this process sync files of their own.
+            // Other tests of this process sync their own files.
             assert!(after[interval] > before[interval], "{took:?}");
             assert!(sum - sum_before >= u64::try_from(took.as_nanos()).unwrap(), "{took:?}");
         }

@@ -24,7 +24,7 @@ export interface StartOptions<A extends Answers = Answers> extends CallOptions {
   locale?: string | readonly string[];
   /** Answers that are known already; those to unknown questions are `dropped`. */
   answers?: Partial<A>;
-  /** To go on with a version that was begun; the newest if it is not one of this flow any more. */
+  /** To continue with a version that was begun; the newest if it no longer belongs to this flow. */
   flowVersionId?: string | undefined;
   /** That of the session that was begun, so that its answers are stored at most once. */
   idempotencyKey?: string | undefined;
@@ -97,7 +97,7 @@ export class Session<A extends Answers = Answers> {
   result: Accepted | undefined;
   /** Answers that were known already, to questions that the version does not have. */
   dropped: Partial<A> = {};
-  /** Names this submission. Keep it with the answers to go on after a reload. */
+  /** Names this submission. Keep it with the answers to continue after a reload. */
   readonly idempotencyKey: string;
   /** Grows with every change. All fields below follow from the answers so far. */
   revision = 0;

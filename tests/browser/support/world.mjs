@@ -59,6 +59,12 @@ class World {
     return (await this.server.admin("POST", `/flows/${flowId}/publish`)).flowVersionId;
   }
 
+  /** The names of all question types, from the schema of definitions. */
+  async questionTypes() {
+    const schema = await (await fetch(this.address("/schemas/definition.json"))).json();
+    return schema.$defs.question.oneOf.map(({ properties }) => properties.type.const);
+  }
+
   async responses({ flowId }) {
     return (await this.server.admin("GET", `/flows/${flowId}/responses?limit=100`)).items;
   }

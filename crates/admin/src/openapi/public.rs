@@ -158,8 +158,8 @@ pub(super) struct Submission {
     /// At most 255 characters, stored as sent.
     flow_assignment_id: Option<String>,
     /// 1 to 255 printable ASCII characters that name this call, such as a random UUID. Sent again
-    /// with the same key, alone or in any batch, it stores nothing and gives the first answer. It
-    /// wins over the `Idempotency-Key` header.
+    /// with the same key, alone or in any batch, it stores nothing and returns the first reply. It
+    /// takes precedence over the `Idempotency-Key` header.
     idempotency_key: Option<String>,
 }
 
@@ -420,8 +420,8 @@ pub(super) fn fetch_schema() {}
 
 /// Judge answers
 ///
-/// The verdict of a submit with the same input; nothing is stored, and no key, quota or place of a
-/// limit is used. A tRPC mutation like the submit, because a submission may be larger than a URL.
+/// The verdict of a submit with the same input; nothing is stored, and no key, quota or limit is
+/// used up. A tRPC mutation like the submit, because a submission may be larger than a URL.
 #[utoipa::path(
     post, path = "/api/v1/{apiKey}/trpc/response.validate", operation_id = "validateResponse",
     tag = "Public API", security((), ("identityToken" = [])),

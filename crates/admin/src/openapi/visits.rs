@@ -35,8 +35,8 @@ struct VisitStep {
 }
 
 /// `opened`: the form was shown. `started`: the first answer was given, or the first question was
-/// passed without one. `seen`: a question was shown that is further than all before. `passed`:
-/// someone went on from the furthest question. `finished`: the response was stored.
+/// passed without one. `seen`: a question was shown that is further than all before. `passed`: the
+/// visitor moved on from the furthest question. `finished`: the response was stored.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase", as = VisitStepName)]
 enum StepName {

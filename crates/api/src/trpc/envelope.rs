@@ -15,11 +15,12 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use serde::Serialize;
 use sluice_engine::verify::TokenRefused;
-use sluice_engine::{Limited, LimitedBy, SubmitError, Unavailable};
+use sluice_engine::{Limited, LimitedBy, SubmitError};
 use sluice_http::access::AccessDenied;
 use sluice_http::body::BodyError;
 use sluice_http::exchange::{Failure, RefusalCode};
 use sluice_http::rate;
+use sluice_http::reply::HEADERS_USUAL;
 
 use super::procedure::Output;
 
@@ -28,9 +29,7 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
 const VARIES_BY: &str = "trpc-accept, accept, trpc-batch-mode";
 /// When a client may retry if the engine did not say, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 2;
-
-/// The most headers that a reply has; reserved once.
-const HEADERS_MAX: usize = 12;
+const KEYS_UNAVAILABLE: &str = "identity_keys_unavailable";
 
 macro_rules! codes {
     ($($name:ident = $text:literal, $number:literal, $status:ident;)*) => {
@@ -71,6 +70,8 @@ pub(super) struct Fault {
     retry_after_seconds: Option<u32>,
     /// The exact reason, if the tRPC code does not show it.
     reason: Option<&'static str>,
+    /// A fault of the server, for metrics and traces only: replies do not have it.
+    cause: Option<&'static str>,
     /// The limit that was reached, if it was one.
     limited: Option<Limited>,
 }
@@ -82,6 +83,7 @@ impl Fault {
             message: message.into(),
             retry_after_seconds: None,
             reason: None,
+            cause: None,
             limited: None,
         }
     }
@@ -90,9 +92,18 @@ impl Fault {
         Self { reason: Some(reason), ..self }
     }
 
-    pub(super) fn unavailable(message: &'static str, retry_after_seconds: u32) -> Self {
-        let fault = Self::new(Code::ServiceUnavailable, message);
+    fn with_cause(self, cause: &'static str) -> Self {
+        Self { cause: Some(cause), ..self }
+    }
+
+    fn unavailable(cause: &'static str, message: &'static str, retry_after_seconds: u32) -> Self {
+        let fault = Self::new(Code::ServiceUnavailable, message).with_cause(cause);
         Self { retry_after_seconds: Some(retry_after_seconds), ..fault }
+    }
+
+    /// The most exact name of this fault.
+    fn refusal_code(&self) -> RefusalCode {
+        RefusalCode(self.cause.or(self.reason).unwrap_or(self.code.parts().0))
     }
 }
 
@@ -100,8 +111,8 @@ impl From<SubmitError> for Fault {
     fn from(error: SubmitError) -> Self {
         match error {
             SubmitError::Malformed(reason) => Self::new(Code::BadRequest, reason),
-            SubmitError::Unavailable(Unavailable { reason, retry_after_seconds }) => {
-                Self::unavailable(reason, retry_after_seconds)
+            SubmitError::Unavailable(it) => {
+                Self::unavailable(it.code(), it.reason, it.retry_after_seconds)
             }
             SubmitError::Limited(limited) => limited.into(),
         }
@@ -140,11 +151,13 @@ impl From<AccessDenied> for Fault {
             )
             .with_reason("token_expired"),
             AccessDenied::Token(TokenRefused::Unavailable) => Self::unavailable(
+                KEYS_UNAVAILABLE,
                 "The keys for access tokens are unavailable now. Try again shortly.",
                 RETRY_AFTER_SECONDS,
             )
-            .with_reason("identity_keys_unavailable"),
+            .with_reason(KEYS_UNAVAILABLE),
             AccessDenied::StoreDown => Self::unavailable(
+                "store_unavailable",
                 "The service cannot reach its store. Try again shortly.",
                 RETRY_AFTER_SECONDS,
             ),
@@ -159,6 +172,7 @@ impl From<BodyError> for Fault {
             BodyError::TooSlow => Self::new(Code::Timeout, "The body did not arrive in time."),
             BodyError::Broken => Self::new(Code::BadRequest, "The body could not be read."),
             BodyError::NoMemory => Self::unavailable(
+                "overloaded",
                 "The service is overloaded. Try again shortly.",
                 RETRY_AFTER_SECONDS,
             ),
@@ -172,8 +186,10 @@ impl From<Failure> for Fault {
             Failure::Panicked => Self::new(
                 Code::InternalServerError,
                 "Something went wrong on our side; the request id names this event in our log.",
-            ),
+            )
+            .with_cause("internal_error"),
             Failure::TimedOut => Self::unavailable(
+                "timed_out",
                 "The service took too long and cannot say whether this was stored. \
                  Try again with the same Idempotency-Key.",
                 RETRY_AFTER_SECONDS,
@@ -276,14 +292,13 @@ fn reply(status: StatusCode, body: impl Into<Body>, outcomes: &[Outcome]) -> Res
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.reserve(HEADERS_MAX);
+    headers.reserve(HEADERS_USUAL);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(VARY, HeaderValue::from_static(VARIES_BY));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     mark(headers, outcomes);
     if let Some(fault) = outcomes.iter().find_map(|outcome| outcome.as_ref().err()) {
-        let code = fault.reason.unwrap_or(fault.code.parts().0);
-        response.extensions_mut().insert(RefusalCode(code));
+        response.extensions_mut().insert(fault.refusal_code());
     }
     response
 }
@@ -383,6 +398,8 @@ struct ErrorData<'a> {
 
 #[cfg(test)]
 mod tests {
+    use sluice_engine::Unavailable;
+
     use super::*;
 
     #[test]
@@ -399,10 +416,37 @@ mod tests {
 
     #[test]
     fn a_batch_reports_the_longest_wait_of_its_calls() {
-        let wait = |seconds| Err(Fault::unavailable("later", seconds));
+        let wait = |seconds| Err(Fault::unavailable("overloaded", "later", seconds));
         let call = |path: &str| Call { path: path.to_owned(), transformer: Transformer::Plain };
         let response = array(&[call("a"), call("b")], &[wait(1), wait(7)]);
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()[RETRY_AFTER], "7");
+    }
+
+    #[test]
+    fn a_fault_of_the_server_has_its_cause_in_the_metrics_and_not_in_the_reply() {
+        let later = Unavailable { reason: "Try again shortly.", retry_after_seconds: 2 };
+        let keys = AccessDenied::Token(TokenRefused::Unavailable);
+        for (fault, code, counted, reason) in [
+            (Fault::from(Failure::Panicked), "INTERNAL_SERVER_ERROR", "internal_error", None),
+            (Failure::TimedOut.into(), "SERVICE_UNAVAILABLE", "timed_out", None),
+            (AccessDenied::StoreDown.into(), "SERVICE_UNAVAILABLE", "store_unavailable", None),
+            (SubmitError::from(later).into(), "SERVICE_UNAVAILABLE", "store_unavailable", None),
+            (BodyError::NoMemory.into(), "SERVICE_UNAVAILABLE", "overloaded", None),
+            (keys.into(), "SERVICE_UNAVAILABLE", KEYS_UNAVAILABLE, Some(KEYS_UNAVAILABLE)),
+            (AccessDenied::UnknownKey.into(), "UNAUTHORIZED", "UNAUTHORIZED", None),
+        ] {
+            let outcome = Err::<Output, Fault>(fault);
+            let response = single("a", Transformer::Plain, &outcome);
+            let found = response.extensions().get::<RefusalCode>().map(|found| found.0);
+            assert_eq!(found, Some(counted));
+            let mut body = Vec::new();
+            write_item(&mut body, Some("a"), Transformer::Plain, &outcome);
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            let data = &body["error"]["data"];
+            assert_eq!(data["code"], code, "{counted}");
+            assert_eq!(data.get("reason").and_then(|it| it.as_str()), reason, "{counted}");
+            assert!(data.get("cause").is_none() && body["error"].get("cause").is_none());
+        }
     }
 }

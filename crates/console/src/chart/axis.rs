@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::pen::{Percent, Tone, words};
+use super::pen::{Percent, Tone, draw_text};
 use super::text;
 
 /// The font size of labels, in pixels.
@@ -91,7 +91,7 @@ impl Axis {
         html! {
             g class="c-x" {
                 @for label in self.labels(room, before) {
-                    (words(&Percent(100.0 * label.at).to_string(), y, "middle", Tone::Muted, label.text))
+                    (draw_text(&Percent(100.0 * label.at).to_string(), y, "middle", Tone::Muted, label.text))
                 }
             }
         }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::number::{brief, count, grouped, share};
-use super::pen::{INDENT, Percent, Tone, indented, level, sized, tipped, words};
+use super::pen::{INDENT, Percent, Tone, draw_text, indented, level, sized, tipped};
 use super::ticks::Scale;
 use super::{Chart, Table, text};
 
@@ -97,10 +97,10 @@ impl ColumnChart<'_> {
             (self.axis.drawn(bottom + 17.0, self.room - before, before))
         };
         let ticks = html! {
-            (words("0", 12.0, "start", Tone::Muted, &self.measured()))
+            (draw_text("0", 12.0, "start", Tone::Muted, &self.measured()))
             g class="c-y" {
                 @for tick in frame.scale.ticks.iter().filter(|tick| **tick > 0.0) {
-                    (words("0", y(*tick) - 4.0, "start", Tone::Muted, &self.tick(*tick)))
+                    (draw_text("0", y(*tick) - 4.0, "start", Tone::Muted, &self.tick(*tick)))
                 }
             }
         };

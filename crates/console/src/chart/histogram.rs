@@ -54,7 +54,7 @@ impl Histogram {
             // A bin is never narrower than the ranges that were counted.
             false => width_for(high - low).max(width_at_least(finest)),
         };
-        // The middle of a range is in the bin that holds all of it. Bins of negative numbers have
+        // A range fits into one bin, so its midpoint finds that bin. Bins of negative numbers have
         // their end and not their start, unless all numbers are whole.
         let bin = |it: &Range| match f64::midpoint(it.from, it.to) / width {
             below if below < 0.0 && !is_whole => (below - EDGE).ceil() as i64 - 1,

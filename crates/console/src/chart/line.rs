@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::axis::Axis;
 use super::multiples::FEW;
 use super::number::{brief, count, decimal, grouped};
-use super::pen::{INDENT, Percent, Tone, indented, level, short, words};
+use super::pen::{INDENT, Percent, Tone, draw_text, indented, level, short};
 use super::ticks::Scale;
 use super::{Chart, Table};
 
@@ -59,16 +59,16 @@ impl LineChart<'_> {
             }
             (self.marks(&scale))
             @if self.points.iter().any(|point| point.value.is_some() && point.count < FEW) {
-                (words("100%", 12.0, "end", Tone::Muted, &format!("○ fewer than {FEW} answers")))
+                (draw_text("100%", 12.0, "end", Tone::Muted, &format!("○ fewer than {FEW} answers")))
             }
             (self.axis.drawn(bottom + 18.0, self.room - INDENT, INDENT))
         };
         let ticks = html! {
-            (words("0", 12.0, "start", Tone::Muted, self.measure))
+            (draw_text("0", 12.0, "start", Tone::Muted, self.measure))
             g class="c-y" {
                 @for tick in &scale.ticks {
                     @let text = format!("{}{}", brief(*tick), self.unit);
-                    (words("0", bottom - PLOT * scale.at(*tick) - 4.0, "start", Tone::Muted, &text))
+                    (draw_text("0", bottom - PLOT * scale.at(*tick) - 4.0, "start", Tone::Muted, &text))
                 }
             }
         };

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::number::{count, grouped, share};
-use super::pen::{Percent, Tone, parts, rect, short, sized, stacked, words};
+use super::pen::{Percent, Tone, draw_text, parts, rect, short, sized, stacked};
 use super::{Chart, Table, text};
 
 const LINE: f64 = 17.0;
@@ -71,7 +71,7 @@ impl MatrixChart<'_> {
             }
             let item = html! {
                 (self.segment(at, &short(x), top + 2.0, &short(SQUARE), SQUARE, None))
-                (words(&short(x + SQUARE + SQUARE_GAP), top + 12.0, "start", Tone::Muted, &name))
+                (draw_text(&short(x + SQUARE + SQUARE_GAP), top + 12.0, "start", Tone::Muted, &name))
             };
             drawing.push_str(&item.0);
             x += width + NAME_GAP;
@@ -88,7 +88,7 @@ impl MatrixChart<'_> {
             @for (nth, line) in lines.iter().enumerate() {
                 (sized("0", top + 13.0 + LINE * nth as f64, "start", Tone::Ink, 13.0, line))
             }
-            (words("100%", top + 13.0, "end", Tone::Muted, &answers(counts)))
+            (draw_text("100%", top + 13.0, "end", Tone::Muted, &answers(counts)))
             @if sum == 0 { (rect("0", bar, "100%", BAR, 3.0, Tone::Track)) }
             @for (at, (people, (x, width))) in counts.iter().zip(segments).enumerate().filter(|(_, (people, _))| **people > 0) {
                 @let figure = share(*people, sum);

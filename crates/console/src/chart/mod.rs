@@ -62,7 +62,7 @@ pub(crate) use stacked_shares::{ShareGroup, StackedShares};
 
 pub(crate) use pen::Tone;
 
-use pen::{rect, words};
+use pen::{draw_text, rect};
 
 /// The width of a chart file, and its margin, in pixels.
 const FILE_WIDTH: u32 = 720;
@@ -171,7 +171,7 @@ impl Chart {
                 }
                 (self.placed(FILE_EDGE, top, inner))
                 @for (at, line) in notes.iter().enumerate() {
-                    (words(&edge, f64::from(top + self.height + 28 + 18 * at as u32), "start", Tone::Muted, line))
+                    (draw_text(&edge, f64::from(top + self.height + 28 + 18 * at as u32), "start", Tone::Muted, line))
                 }
             }
         };

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::number::count;
-use super::pen::{Tone, sized, words};
+use super::pen::{Tone, draw_text, sized};
 use super::{Chart, FILE_EDGE, FILE_WIDTH, Table, text};
 
 /// Below this many answers shares are not reliable, and the page says so.
@@ -152,7 +152,7 @@ fn placed(panel: &Panel, at: usize, top: u32) -> Markup {
     html! {
         svg x=(at as u32 * (width + GAP)) y=(top) width=(width) height=(panel.chart.height + CAPTION) overflow="visible" {
             (sized("0", 14.0, "start", Tone::Ink, 14.0, &text::cut(&panel.name, 14.0, 300.0)))
-            (words("0", 31.0, "start", Tone::Muted, &panel.figures()))
+            (draw_text("0", 31.0, "start", Tone::Muted, &panel.figures()))
             (panel.chart.placed(0, CAPTION, width.into()))
         }
     }

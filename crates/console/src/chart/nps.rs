@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 use maud::{Markup, html};
 
 use super::number::{count, grouped, share, signed};
-use super::pen::{Percent, Tone, parts, short, sized, tipped, words};
+use super::pen::{Percent, Tone, draw_text, parts, short, sized, tipped};
 use super::{Chart, Table};
 
 const RADIUS: f64 = 84.0;
@@ -73,9 +73,9 @@ impl NpsChart<'_> {
                 }
                 text class="c-text" x="0" y=(short(RADIUS + 8.0)) text-anchor="middle" font-size="44" font-weight="650"
                     fill=(Tone::Ink.light()) { (self.score.map_or_else(|| "–".to_owned(), signed)) }
-                (words("0", GAUGE - 4.0, "middle", Tone::Muted, &count(self.answers(), "answer", "answers")))
-                (words(&short(-RADIUS), GAUGE - 4.0, "middle", Tone::Muted, "−100"))
-                (words(&short(RADIUS), GAUGE - 4.0, "middle", Tone::Muted, "+100"))
+                (draw_text("0", GAUGE - 4.0, "middle", Tone::Muted, &count(self.answers(), "answer", "answers")))
+                (draw_text(&short(-RADIUS), GAUGE - 4.0, "middle", Tone::Muted, "−100"))
+                (draw_text(&short(RADIUS), GAUGE - 4.0, "middle", Tone::Muted, "+100"))
             }
         }
     }

@@ -121,7 +121,7 @@ pub(super) fn parts(counts: impl IntoIterator<Item = u64> + Clone) -> Vec<(f64, 
 }
 
 /// A text at a position: `x` is an attribute, `anchor` is start, middle or end.
-pub(super) fn words(x: &str, y: f64, anchor: &str, tone: Tone, content: &str) -> Markup {
+pub(super) fn draw_text(x: &str, y: f64, anchor: &str, tone: Tone, content: &str) -> Markup {
     sized(x, y, anchor, tone, 12.0, content)
 }
 

@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 
 use super::number::{count, decimal, grouped, share};
-use super::pen::{Percent, Tone, parts, rect, short, sized, stacked, words};
+use super::pen::{Percent, Tone, draw_text, parts, rect, short, sized, stacked};
 use super::{Chart, Table, text};
 
 const LINE: f64 = 18.0;
@@ -62,8 +62,8 @@ impl RankingChart<'_> {
         let (rows, bottom) =
             stacked(&self.order, HEAD, |at, top| self.row(*at, &part.options[*at], top));
         let drawing = html! {
-            (words("0", 12.0, "start", Tone::Muted, "Darkest: first rank"))
-            (words("100%", 12.0, "end", Tone::Muted, "Average rank"))
+            (draw_text("0", 12.0, "start", Tone::Muted, "Darkest: first rank"))
+            (draw_text("100%", 12.0, "end", Tone::Muted, "Average rank"))
             (rows)
         };
         Chart {

@@ -94,7 +94,7 @@ impl Series {
         self.counted_part(bucket).is_none()
     }
 
-    /// Which part of a bucket is counted; none if all of it is, or if it is in the future.
+    /// The counted part of a partial bucket; `None` if complete or in the future.
     fn counted_part(&self, bucket: &DayValue) -> Option<String> {
         let CountedDays { from, to, today } = self.counted?;
         let end = bucket.day + self.step.days() - 1;

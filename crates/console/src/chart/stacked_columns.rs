@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::number::{brief, count, grouped};
-use super::pen::{INDENT, Percent, Tone, indented, level, tipped, words};
+use super::pen::{INDENT, Percent, Tone, draw_text, indented, level, tipped};
 use super::ticks::Scale;
 use super::{Chart, Table};
 
@@ -55,10 +55,10 @@ impl StackedColumns<'_> {
             (self.axis.drawn(bottom + 17.0, self.room - INDENT, INDENT))
         };
         let ticks = html! {
-            (words("0", 12.0, "start", Tone::Muted, self.scale))
+            (draw_text("0", 12.0, "start", Tone::Muted, self.scale))
             g class="c-y" {
                 @for tick in scale.ticks.iter().filter(|tick| **tick > 0.0) {
-                    (words("0", y(*tick) - 4.0, "start", Tone::Muted, &brief(*tick)))
+                    (draw_text("0", y(*tick) - 4.0, "start", Tone::Muted, &brief(*tick)))
                 }
             }
         };

@@ -1,7 +1,7 @@
 //! The form of a design, of an app or of a flow: for each part what is inherited, or a custom
 //! value.
 //!
-//! Next to every part is what it was when the page was made. Only parts that differ from that are
+//! Next to every part is its value when the page was rendered. Only parts that differ from that are
 //! changed, so that a save never undoes what someone else changed on another part in the meantime.
 
 use maud::{Markup, html};

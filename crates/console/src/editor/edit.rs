@@ -306,7 +306,7 @@ fn types() -> Vec<QuestionTypeInfo> {
             is_answerable: blank.is_answerable(),
             fields: blank.fields(),
             comparison: blank.comparison(),
-            words: blank.words(),
+            words: blank.fixed_answers(),
             threshold,
         })
     };

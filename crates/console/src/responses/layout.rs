@@ -154,7 +154,7 @@ fn all_columns(
     shown.iter().cloned().chain(others).collect()
 }
 
-/// Redirects to the address of what was chosen.
+/// Redirects to the address of the chosen layout.
 pub(super) async fn apply(
     State(console): State<Arc<Console>>,
     visitor: Visitor,

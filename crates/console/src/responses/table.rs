@@ -20,7 +20,7 @@ const QUESTIONS_MAX: usize = 6;
 /// The most tags in a cell, and the most characters of a text.
 const TAGS_MAX: usize = 3;
 const TEXT_CHARS: usize = 140;
-/// The most answers of a response on a phone, where each has a line of its own.
+/// The most answers of a response on a phone, where each has a separate line.
 const CARD_ANSWERS_MAX: usize = 3;
 /// Between several options in a cell; an option may contain commas.
 const BETWEEN: &str = " · ";
@@ -233,15 +233,15 @@ impl Cells<'_> {
                 | FixedColumn::Email
                 | FixedColumn::Locale
                 | FixedColumn::Score),
-            ) => fixed.text(self.row).map(|text| words(&text)),
+            ) => fixed.text(self.row).map(|text| short_text(&text)),
             ResponseColumn::Tags => self.all_tags(),
             ResponseColumn::Tag(name) => {
                 let (_, texts) = self.tags.iter().find(|(own, _)| own == name)?;
-                Some(words(&texts.join(", ")))
+                Some(short_text(&texts.join(", ")))
             }
             ResponseColumn::Answer(id) => {
                 let (_, texts) = self.answers.iter().find(|(own, _)| own == id)?;
-                Some(words(&self.answer(id, texts)))
+                Some(short_text(&self.answer(id, texts)))
             }
         }
     }
@@ -272,7 +272,7 @@ impl Cells<'_> {
 }
 
 /// A text; the page of the response shows it in full.
-fn words(text: &str) -> Markup {
+fn short_text(text: &str) -> Markup {
     html! { bdi { (shortened(text)) } }
 }
 

@@ -64,7 +64,7 @@ fn more(flow: FlowId, data: &ResultsData, question: &QuestionSummary) -> Markup 
     let address =
         |page: &str, name: &str, id: &str| data.query.page_address(flow, page, &[(name, id)]);
     let rows = match &question.distribution {
-        // Each row of a matrix is a question of its own.
+        // Each row of a matrix is a separate question.
         Distribution::Matrix { rows, .. } => match rows.first() {
             Some((row, _)) => format!("{}:{row}", question.id),
             None => question.id.clone(),

@@ -117,7 +117,7 @@ fn form(
 pub(super) fn filters(query: &ResultsQuery, history: &QuestionHistory) -> Markup {
     html! {
         p.hint {
-            (query.period.words())
+            (query.period.label())
             @if query.version.is_some() { " · one version" }
             @if let Some((name, value)) = &query.tag { " · " bdi { (name) } ": " bdi { (value) } }
             @if let Some(admission) = query.admission { " · " (crate::answer_filters::admission_label(admission)) }
@@ -163,7 +163,7 @@ fn name(question: &CrosstabQuestion) -> String {
     }
 }
 
-/// The table with at most so many groups and answers: the most frequent ones and, in one group,
+/// The table with a limited number of groups and answers: the most frequent ones and, in one group,
 /// the others. If a response can be in several groups, the others cannot be counted together and
 /// are left out; then the second value is true.
 fn limited(table: &Crosstab) -> (Crosstab, bool) {
@@ -310,7 +310,7 @@ fn bars(table: &Crosstab) -> Markup {
     chart.chart().figure("crosstab-bars", html! {})
 }
 
-/// The groups of a net promoter score have colours of their own.
+/// The groups of a net promoter score have their own colours.
 fn tone(group: &str) -> Option<Tone> {
     match group {
         "detractors" => Some(Tone::Bad),

@@ -32,7 +32,7 @@ pub(super) fn bar(flow: FlowId, data: &ResultsData) -> Markup {
 pub(super) fn folded(query: &ResultsQuery, open: bool, filters: Markup) -> Markup {
     html! {
         details.fold.folded-filters open[open] {
-            summary.button { "Filters" span.muted { (query.period.words()) } }
+            summary.button { "Filters" span.muted { (query.period.label()) } }
             div.filters { (filters) }
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn folded(query: &ResultsQuery, open: bool, filters: Markup) -> Marku
 pub(super) fn periods(query: &ResultsQuery, address: impl Fn(&ResultsQuery) -> String) -> Markup {
     let ResultsQuery { period, .. } = *query;
     let link = |own: Period| {
-        html! { a.chip href=(address(&query.with_period(own))) aria-current=[(own == period).then_some("true")] { (own.words()) } }
+        html! { a.chip href=(address(&query.with_period(own))) aria-current=[(own == period).then_some("true")] { (own.label()) } }
     };
     let is_between = matches!(period, Period::Between(..));
     html! {
@@ -50,7 +50,7 @@ pub(super) fn periods(query: &ResultsQuery, address: impl Fn(&ResultsQuery) -> S
             (link(Period::All))
             @for days in PERIODS { (link(Period::Last(days))) }
             details.between open[is_between] {
-                summary.chip.on[is_between] { @if is_between { (period.words()) } @else { "Custom dates" } }
+                summary.chip.on[is_between] { @if is_between { (period.label()) } @else { "Custom dates" } }
                 (between(query, &address(&ResultsQuery::default())))
             }
         }
@@ -209,7 +209,7 @@ fn chosen(flow: FlowId, data: &ResultsData) -> Markup {
                     (out(ResultsQuery { compare: None, ..query.clone() }, html! {
                         @match compare {
                             Compare::Tag(name) if are_two_tags => { "Not compared by " (name) },
-                            compare => (compare.words()),
+                            compare => (compare.label()),
                         }
                     }))
                 }

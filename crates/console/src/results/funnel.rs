@@ -1,5 +1,4 @@
-//! The funnel: how many people open the flow, start, come to each question, leave there, and
-//! finish.
+//! The funnel: how many people open the flow, start, reach each question, leave there, and finish.
 
 use std::sync::Arc;
 
@@ -60,7 +59,7 @@ pub(super) async fn file(
     let state = console.engine.flow(&visitor.actor, Scope::Read, flow).await?;
     let (query, today) = (read(&fields), console.engine.now().day());
     let funnel = state.funnel(&filter(&query, today)).await?;
-    let period = query.period.words();
+    let period = query.period.label();
     let note = format!("{} · {period} · {}", state.flow.name, query::date_label(today));
     Ok(reply::drawing(FILE, chart(&funnel).file(&note)))
 }
@@ -228,8 +227,8 @@ fn worst(funnel: &Funnel) -> Option<&FunnelQuestion> {
     left.rev().max_by_key(|question| question.left())
 }
 
-/// Whether more people came further than saw this question: it is asked only under a condition, was
-/// jumped over, or is of an earlier version.
+/// Whether more people got past this question than saw it: it is asked only under a condition, was
+/// skipped by a jump, or is of an earlier version.
 fn is_skipped(funnel: &Funnel, at: usize) -> bool {
     let later = funnel.questions.iter().skip(at + 1).map(|question| question.seen);
     let furthest = later.chain([funnel.finished]).max();
@@ -237,7 +236,7 @@ fn is_skipped(funnel: &Funnel, at: usize) -> bool {
     funnel.questions.get(at).is_some_and(|it| it.seen * 20 < furthest.unwrap_or(0) * 19)
 }
 
-/// In the order in which a visitor comes to them: the first question is seen before an answer.
+/// In the order in which a visitor reaches them: the first question is seen before an answer.
 fn chart(funnel: &Funnel) -> Chart {
     let step = |label: &str, visits| FunnelStep {
         label: label.to_owned(),

@@ -232,7 +232,7 @@ impl Period {
     }
 
     /// The period in words.
-    pub(super) fn words(self) -> String {
+    pub(super) fn label(self) -> String {
         match self {
             Self::All => "All time".to_owned(),
             Self::Last(days) => format!("Last {days} days"),
@@ -249,7 +249,7 @@ impl Period {
 
 impl Compare {
     /// The comparison in words.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn label(&self) -> String {
         match self {
             Self::Version => "Compared by version".to_owned(),
             Self::Period => "Compared with the previous period".to_owned(),

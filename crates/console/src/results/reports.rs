@@ -1,4 +1,4 @@
-//! Sharing results: the form that makes a report, its link, and the list of the flow's reports.
+//! Sharing results: the form that creates a report, its link, and the list of the flow's reports.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::sidebar::Sidebar;
 struct ReportsPage {
     fields: Fields,
     faults: Vec<Fault>,
-    /// The title and the link of a report that was just made.
+    /// The title and the link of a report that was just created.
     link: Option<(String, Secret)>,
     /// Whether the fields were sent, and not taken from an address.
     is_sent: bool,
@@ -176,13 +176,13 @@ fn form(
 
 /// The filters in words. Readers see them too.
 pub(super) fn words(history: &QuestionHistory, query: &ResultsQuery) -> String {
-    let mut words = vec![query.period.words()];
+    let mut words = vec![query.period.label()];
     let version = query.version.and_then(|id| history.version(id));
     words.extend(version.map(|it| format!("version {}", it.number)));
     words.extend(query.tag.as_ref().map(|(name, value)| format!("{name}: {value}")));
     words.extend(query.admission.map(|it| admission_label(it).to_owned()));
     words.extend(query.answers.iter().map(|(name, value)| plain_words(history, name, value)));
-    words.extend(query.compare.as_ref().map(|compare| compare.words()));
+    words.extend(query.compare.as_ref().map(|compare| compare.label()));
     words.join(" · ")
 }
 

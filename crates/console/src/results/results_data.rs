@@ -144,7 +144,7 @@ impl ResultsData {
                 false => "answers to another question".to_owned(),
             }
         });
-        let mut words = vec![self.query.period.words()];
+        let mut words = vec![self.query.period.label()];
         words.extend(version);
         words.extend(tag);
         words.extend(self.query.admission.map(|it| admission_label(it).to_owned()));

@@ -18,7 +18,7 @@ pub(super) fn texts(data: &ResultsData, question: &QuestionSummary) -> Markup {
     html! {
         @match data.texts.for_question(&question.id) {
             Some(texts) => {
-                @if is_prose(question) { (words(data, texts)) }
+                @if is_prose(question) { (frequent_words(data, texts)) }
                 (newest(data, texts))
                 p.hint { (source(data, texts)) }
             }
@@ -27,7 +27,7 @@ pub(super) fn texts(data: &ResultsData, question: &QuestionSummary) -> Markup {
     }
 }
 
-fn words(data: &ResultsData, texts: &Written) -> Markup {
+fn frequent_words(data: &ResultsData, texts: &Written) -> Markup {
     let most = texts.words.first().map_or(1, |(_, count)| *count).max(1);
     html! {
         @if !texts.words.is_empty() {

@@ -1,5 +1,5 @@
 //! General settings of an app: name, retention, grace window, origins, limits, and how its hosted
-//! pages are guarded. How they look is on a page of its own ([`crate::design`]).
+//! pages are guarded. Their design is on a separate page ([`crate::design`]).
 
 use std::sync::Arc;
 

@@ -89,7 +89,7 @@ async fn render(
     Ok(instance_page(visitor, &sidebar, TAB, kind, done, content))
 }
 
-/// What a copy holds, and how it goes on.
+/// What a copy holds, and how to resume.
 fn held(state: &OutboundState) -> Markup {
     let deliveries = match state.deliveries {
         1 => "1 webhook delivery".to_owned(),

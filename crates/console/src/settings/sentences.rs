@@ -4,10 +4,10 @@ use serde_json::Value;
 use sluice_engine::AuditAction as Action;
 use sluice_engine::rows::AuditRow;
 
-/// How a flow is called whose name is unknown.
+/// Stands for a flow whose name is unknown.
 pub(super) const UNKNOWN_FLOW: &str = "a flow";
 
-/// What was done, without the actor. `flow` is how the flow is called that the entry is about.
+/// What was done, without the actor. `flow` names the flow that the entry is about.
 #[expect(clippy::too_many_lines, reason = "a list of every action")]
 pub(super) fn sentence(row: &AuditRow, flow: &str) -> String {
     let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();

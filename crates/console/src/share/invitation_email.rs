@@ -1,4 +1,4 @@
-//! The e-mail of a flow's invitations: its text, its reminders, and what became of each.
+//! The e-mail of a flow's invitations: its text, its reminders, and the state of each.
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ pub(super) async fn save(
     }
 }
 
-/// What became of the e-mail of an invitation.
+/// The state of the e-mail of an invitation.
 pub(super) fn status(mail: Option<&MailStatus>) -> Markup {
     let Some(mail) = mail else { return html! { span.muted { "Not sent" } } };
     let sent = html! {

@@ -1,8 +1,8 @@
 //! Backups: everything of a store at one instant, in one file that either backend can restore.
 //!
-//! A backup is gzip of lines of JSON: a [`Header`], then an [`Entry`] for each record in the order
-//! of [`sluice_store::RecordCursor`], then the [`End`] with counts and digests. A file that was cut
-//! off has no end; a file that was changed does not match the digest in it.
+//! A backup is gzip of lines of JSON: a [`Header`], then a [`BackupLine`] for each record in the
+//! order of [`sluice_store::RecordCursor`], then the [`End`] with counts and digests. A file that
+//! was cut off has no end; a file that was changed does not match the digest in it.
 //!
 //! An incremental backup refers to a full one, its base. It has every record except the responses
 //! that are in the base and unchanged; of those it lists the positions. So it also knows which
@@ -26,8 +26,8 @@ use sluice_store::{Record, StoreError};
 
 use crate::tally::TableTally;
 
-/// The format that is written; older ones can be read. It grows when an older binary could not read
-/// the file.
+/// The format that is written; older ones can be read. It is incremented when an older binary could
+/// not read the file.
 const FORMAT: u32 = 1;
 
 /// The first line.
@@ -41,7 +41,7 @@ pub struct Header {
     pub version: String,
     /// The newest schema that this binary supports.
     pub schema: i64,
-    /// Just before the instant of its records: what was acknowledged before is in it.
+    /// Just before the instant of its records: everything acknowledged before then is in it.
     pub created_at: Timestamp,
     /// The id of the full backup that an incremental one refers to.
     pub base: Option<String>,
@@ -51,8 +51,8 @@ pub struct Header {
 /// A line after the first.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "nearly every entry is a record")]
-enum Entry {
+#[expect(clippy::large_enum_variant, reason = "nearly every line is a record")]
+enum BackupLine {
     Record(Record),
     /// Unchanged responses and images: those after the next `skip` of them of the base.
     Base {

@@ -1,7 +1,7 @@
 //! Reads a backup: every record in order, checked as it is read.
 //!
-//! What this returns is trusted only once the end was reached without an error: only there the
-//! digest is compared. A restore therefore reads a file twice, and writes in the second pass.
+//! Records can be trusted only after the end was reached without an error: the digest is compared
+//! only there. A restore therefore reads a file twice, and writes in the second pass.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use std::path::Path;
 use flate2::bufread::GzDecoder;
 use sluice_store::{Record, RecordCursor, Table};
 
-use super::{BackupError, End, Entry, FORMAT, Header, is_shared};
+use super::{BackupError, BackupLine, End, FORMAT, Header, is_shared};
 use crate::tally::{TableTally, Tally};
 
 /// The longest line, in bytes; longer than any record.
@@ -106,7 +106,7 @@ impl Backup {
         self.contents.ok_or(cut_off)
     }
 
-    /// The next record; `None` at the end, where everything was found to be correct.
+    /// The next record; `None` at the end, after all checks have passed.
     pub fn next_record(&mut self) -> Result<Option<Record>, BackupError> {
         if self.contents.is_some() {
             return Ok(None);
@@ -117,14 +117,14 @@ impl Backup {
                 None => return Err(self.lines.cut_off()),
             };
             match entry.map_err(|error| self.lines.damaged(error))? {
-                Entry::Record(record) => return self.checked(record).map(Some),
-                Entry::Base { skip, copy } => {
+                BackupLine::Record(record) => return self.checked(record).map(Some),
+                BackupLine::Base { skip, copy } => {
                     for _ in 0..skip {
                         self.take_from_base()?;
                     }
                     self.copy = copy;
                 }
-                Entry::End(end) => return self.end(end).map(|()| None),
+                BackupLine::End(end) => return self.end(end).map(|()| None),
             }
         }
         self.copy -= 1;
@@ -132,7 +132,7 @@ impl Backup {
         self.checked(record).map(Some)
     }
 
-    /// The next response or image, past the other records.
+    /// The next response or image; skips other records.
     pub(super) fn next_shared(&mut self) -> Result<Option<Record>, BackupError> {
         loop {
             let record = self.next_record()?;
@@ -144,7 +144,8 @@ impl Backup {
 
     fn take_from_base(&mut self) -> Result<Record, BackupError> {
         let base = self.base.as_mut().ok_or(BackupError::BaseNeeded)?;
-        let missing = || BackupError::Damaged("it refers to records that its base has not".into());
+        let missing =
+            || BackupError::Damaged("it refers to records that its base does not have".into());
         base.next_shared()?.ok_or_else(missing)
     }
 

@@ -10,7 +10,7 @@ use sluice_store::{Record, RecordCursor, Store, StoreError, Table};
 use tokio::sync::mpsc;
 
 use super::read::{Backup, Contents};
-use super::{BackupError, End, Entry, FORMAT, Header, IncludedKeys, is_shared};
+use super::{BackupError, BackupLine, End, FORMAT, Header, IncludedKeys, is_shared};
 use crate::ids::fill_random;
 use crate::tally::Tally;
 
@@ -63,7 +63,7 @@ fn new_id() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A page of records. `None` is the end of all: without it, reading has failed.
+/// A page of records. `None` marks the end; without it, reading has failed.
 type Pages = mpsc::Sender<Option<Vec<Record>>>;
 
 /// Reads a view to its end, unless the writer is gone.
@@ -167,7 +167,7 @@ impl<W: Write> BackupWriter<W> {
                 return Ok(());
             }
         }
-        self.write_line(&Entry::Record(record))
+        self.write_line(&BackupLine::Record(record))
     }
 
     fn end(mut self) -> Result<(Contents, W), BackupError> {
@@ -180,7 +180,7 @@ impl<W: Write> BackupWriter<W> {
         }
         let digest = self.digest.finalize().to_hex().to_string();
         let tables = self.tally.tables();
-        self.write_line(&Entry::End(End { tables: tables.clone(), digest }))?;
+        self.write_line(&BackupLine::End(End { tables: tables.clone(), digest }))?;
         let out = self.out.finish().map_err(BackupError::Write)?;
         Ok((Contents { header: self.header, tables }, out))
     }
@@ -197,7 +197,7 @@ impl<W: Write> BackupWriter<W> {
 
 impl Unchanged {
     /// Whether the base has the same record, and the run before it, if that has ended.
-    fn compare(&mut self, record: &Record) -> Result<(bool, Option<Entry>), BackupError> {
+    fn compare(&mut self, record: &Record) -> Result<(bool, Option<BackupLine>), BackupError> {
         let cursor = record.cursor();
         let mut finished = None;
         while let Some(next) = &self.next {
@@ -220,8 +220,8 @@ impl Unchanged {
 
     /// The run of unchanged records so far, if there is one. What is skipped before the next run
     /// belongs to that.
-    fn take_run(&mut self) -> Option<Entry> {
-        let run = Entry::Base { skip: self.skip, copy: self.copy };
+    fn take_run(&mut self) -> Option<BackupLine> {
+        let run = BackupLine::Base { skip: self.skip, copy: self.copy };
         if self.copy == 0 {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Overload on a slow disk, simulated: the queue itself, with a clock that the test moves.
 //!
 //! One writer whose sync takes a fixed time, clients that arrive evenly and give up after five
-//! seconds. As in [`crate::commit`], those that have gone are not written.
+//! seconds. As in [`crate::commit`], submissions whose client has gone are not written.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::overload::DEADLINE;
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(1);
 
-/// What became of the submissions, by their time of arrival.
+/// The outcomes of the submissions, by their time of arrival.
 #[derive(Default)]
 struct Results {
     /// Arrival and latency of those that were acknowledged to a client that still waited.
@@ -149,8 +149,8 @@ fn after_an_overload_has_ended_everything_is_stored_again_within_five_seconds() 
 }
 
 /// On a disk that needs a second for a sync, a checkpoint takes one, and the write after it two,
-/// because it begins the log again. What arrives when the write before it begins waits for all
-/// three. That is no overload: nothing is refused, and no client gives up.
+/// because it restarts the log. A submission that arrives as the last write before the checkpoint
+/// begins waits for all three. That is no overload: nothing is refused, and no client gives up.
 #[test]
 fn a_checkpoint_under_low_load_refuses_nothing() {
     const EVERY: u64 = 20;

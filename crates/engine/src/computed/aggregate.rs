@@ -18,7 +18,7 @@ use crate::response_columns::SortValues;
 pub(crate) const SORTED_MAX: usize = 1_000;
 /// The most numbers and texts in one aggregate.
 const ENTRIES_MAX: usize = 250_000;
-/// The same of responses that are added together; only a single response may have more.
+/// The same limit for responses that are added together; only a single response may have more.
 const PART_ENTRIES_MAX: usize = 100_000;
 /// A response of an order takes as much room as this many numbers: its key may be a text.
 const ENTRIES_PER_RESPONSE: usize = 4;
@@ -152,7 +152,7 @@ impl DailyAggregate {
         definitions: &VersionDefinitions,
         known_tags: &mut KnownTags,
     ) {
-        let mut part = Part::default();
+        let mut part = AggregatePart::default();
         for row in rows {
             let definition = definitions.get(&row.flow_version_id).and_then(Option::as_deref);
             part.add(row, definition, self.by_tag.as_deref(), known_tags);
@@ -166,7 +166,7 @@ impl DailyAggregate {
         self.put(part);
     }
 
-    fn put(&mut self, part: Part) {
+    fn put(&mut self, part: AggregatePart) {
         for (key, delta) in part.daily {
             let counts = self.daily.entry(key).or_insert_with(|| DailyCounts::to_read(None));
             add_to(counts, &delta, &mut self.entries);
@@ -184,14 +184,14 @@ impl DailyAggregate {
 
 /// Responses that are added together.
 #[derive(Default)]
-struct Part {
+struct AggregatePart {
     daily: BTreeMap<(Day, FlowVersionId), Delta>,
     tags: BTreeMap<FlowVersionId, Delta>,
     /// It adds at most this many numbers and texts.
     entries_max: usize,
 }
 
-impl Part {
+impl AggregatePart {
     fn add(
         &mut self,
         row: &ResponseRow,
@@ -246,7 +246,7 @@ fn add_to(counts: &mut DailyCounts, delta: &Delta, entries: &mut usize) {
     if let Ok(gathered) = Gathered::from_delta(delta.as_bytes()) {
         counts.put(&gathered);
     }
-    // Tags beyond their room are dropped.
+    // Tags beyond the limit are dropped.
     *entries = *entries + counts.entries() - before;
 }
 

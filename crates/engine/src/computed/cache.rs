@@ -1,5 +1,5 @@
-//! The computations of a process: those that run or wait for their turn, and the results of others.
-//! Requests and the tasks that run share their state.
+//! The computations of a process: those that run or wait for their turn, and the results of
+//! finished ones. Requests and the tasks that run share their state.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -93,7 +93,7 @@ impl Computations {
         Ok(Found { computation, must_start: true })
     }
 
-    /// Forgets what is no longer kept, and the oldest results until the rest is within its limits.
+    /// Drops expired entries, then the oldest results until the rest is within the limits.
     pub(super) fn tidy(&self, now: Instant) {
         tidy(&mut self.lock(), now);
     }
@@ -121,7 +121,7 @@ fn refuse_too_many(all: &[Arc<Computation>], subject: &Subject) -> AdminResult<(
     Err(AdminError::conflict("too_many_computations", detail))
 }
 
-/// Only what has ended is forgotten.
+/// Drops only computations that have ended.
 fn tidy(all: &mut Vec<Arc<Computation>>, now: Instant) {
     all.retain(|it| it.lock().is_kept(now));
     let ended = |it: &Arc<Computation>| it.lock().ended_with().map(|outcome| outcome.entries());
@@ -139,13 +139,13 @@ fn tidy(all: &mut Vec<Arc<Computation>>, now: Instant) {
 #[derive(Debug)]
 pub(super) struct Computation {
     pub(super) subject: Subject,
-    state: Mutex<State>,
+    state: Mutex<ComputationState>,
     /// Whether it has ended.
     pub(super) ended: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct ComputationState {
     requested_at: Instant,
     pub(super) progress: ReadProgress,
     stage: Stage,
@@ -169,7 +169,7 @@ pub(super) enum Outcome {
     },
     /// The store failed; the first request that finds it takes the error.
     Failed(Option<AdminError>),
-    /// There were no requests any more, or the task ended early.
+    /// Nobody requested it any more, or the task ended early.
     Stopped,
 }
 
@@ -186,11 +186,11 @@ impl Outcome {
 impl Computation {
     fn new(subject: Subject, now: Instant) -> Self {
         let progress = ReadProgress::default();
-        let state = State { requested_at: now, progress, stage: Stage::UnderWay };
+        let state = ComputationState { requested_at: now, progress, stage: Stage::UnderWay };
         Self { subject, state: Mutex::new(state), ended: watch::Sender::new(false) }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ComputationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -222,7 +222,7 @@ impl Computation {
     }
 }
 
-impl State {
+impl ComputationState {
     /// Whether a request was made in the last seconds.
     pub(super) fn is_wanted(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.requested_at) < Duration::from_secs(IDLE_SECONDS_MAX)

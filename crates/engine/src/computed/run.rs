@@ -121,7 +121,7 @@ impl<'c> Pass<'c> {
         self.added(aggregate, page.rows).await.map(Some)
     }
 
-    /// Notes the progress; false if there are no requests any more.
+    /// Records the progress; false if nobody requests the result any more.
     fn continues(&self, days: &[(Day, u64)], next: ResponseId) -> bool {
         self.computation.lock().progress = progress(days, next.made_at());
         self.is_wanted()

@@ -54,8 +54,8 @@ impl<'e> Health<'e> {
         readiness::check(self.core).await
     }
 
-    /// Checks that for the metrics. A check that takes longer than half a second goes on, and later
-    /// metrics have its result.
+    /// Runs the check for the metrics. One slower than 500 ms continues, and a later scrape has its
+    /// result.
     pub async fn note_readiness(self) {
         let _late = tokio::time::timeout(NOTE_MAX, self.ready()).await;
     }

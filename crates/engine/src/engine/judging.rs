@@ -1,4 +1,4 @@
-//! What clients can learn of a submission before they send it.
+//! What clients can learn about a submission before they send it.
 
 use std::sync::Arc;
 

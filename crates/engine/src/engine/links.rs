@@ -1,4 +1,5 @@
-//! What a link is enough for: hosted pages, test links, reports, e-mails to unsubscribe from.
+//! What a link alone gives access to: hosted pages, test links, reports, unsubscribing from
+//! e-mails.
 
 use std::sync::Arc;
 

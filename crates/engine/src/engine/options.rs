@@ -37,7 +37,7 @@ pub struct Options {
     pub webhook_sender: Option<Arc<dyn WebhookSender>>,
     /// Where events are published; absent means nowhere.
     pub sink: Option<SinkOptions>,
-    /// Sends neither e-mails nor webhooks, for a look at a copy.
+    /// Sends neither e-mails nor webhooks, to inspect a copy.
     pub hold_outbound: bool,
     /// Records traces; without it there are none.
     pub tracer: Option<Tracer>,

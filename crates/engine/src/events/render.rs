@@ -90,8 +90,8 @@ fn created(row: &ResponseRow) -> AdminResult<Payload> {
     Ok(Payload::new(created_id(row.response_id), EventType::ResponseCreated, data))
 }
 
-/// Only for a response that is linked: the completion of an invitation by any other one must not
-/// lead to the response, not even by the time.
+/// Only for a linked response: the completion of an invitation by any other response must not lead
+/// to that response, not even by its time.
 async fn completed(core: &Core, row: &ResponseRow) -> AdminResult<Option<Payload>> {
     let id = row.flow_assignment_id.as_deref().and_then(|id| id.parse::<AssignmentId>().ok());
     let Some(id) = id.filter(|_| row.admission == Admission::Admitted) else { return Ok(None) };

@@ -14,7 +14,7 @@ use crate::core::Core;
 use crate::handle::AppHandle;
 use crate::watches::WatchSlot;
 
-/// How often the log is read while nothing comes.
+/// How often the log is read while there are no new events.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A reader that waits.
@@ -55,8 +55,8 @@ impl AppHandle {
 }
 
 impl EventWatch {
-    /// Waits for the next events. The page is empty if there were none within this time, or if more
-    /// than that was needed to read on; then `has_more` is set.
+    /// Waits for the next events. The page is empty if there were none within this time, or if
+    /// searching the log took longer; in that case `has_more` is set.
     #[boxed]
     pub async fn next(&mut self, wait: Duration) -> AdminResult<EventPage> {
         let deadline = tokio::time::Instant::now() + wait;

@@ -8,7 +8,7 @@ use super::chosen::ChosenColumns;
 use super::columns::has_fixed;
 use super::since::narrowed;
 use super::span::LogSpan;
-use super::{Export, ExportAs, ExportFormat, Progress, file_name, pipe, too_many_rows};
+use super::{Export, ExportAs, ExportFormat, Progress, file_name, no_columns, pipe, too_many_rows};
 use crate::admin::AdminResult;
 use crate::audit_action::AuditAction;
 use crate::boxed;
@@ -60,7 +60,10 @@ impl FlowHandle {
             tracing::warn!(%version, "an export names the answers to a version by ids: its definition cannot be read");
         }
         let chosen = columns
-            .map(|names| ChosenColumns::read(&names, format, &asked, has_fixed))
+            .map(|names| match format.has_columns {
+                true => ChosenColumns::read(&names, &asked, has_fixed),
+                false => Err(no_columns(format)),
+            })
             .transpose()?;
         let query = response_query(core, self, &filter, paging, Some(&asked)).await?;
         let mut total = expected(core, format, &query).await?;

@@ -2,7 +2,6 @@
 
 use sluice_flow::definition::Fault;
 
-use super::ExportFormat;
 use crate::admin::AdminResult;
 use crate::fault::faultless;
 use crate::question_history::QuestionHistory;
@@ -30,15 +29,10 @@ impl ChosenColumns {
     /// export has a column with this name.
     pub(super) fn read(
         names: &[String],
-        format: &ExportFormat,
         asked: &QuestionHistory,
         is_fixed: impl Fn(&str) -> bool,
     ) -> AdminResult<Self> {
         let wrong = |message: String| Fault::new("/columns", message);
-        if !format.has_columns {
-            let message = format!("must be absent: {} has no columns", format.name);
-            faultless([wrong(message)])?;
-        }
         if names.is_empty() || names.len() > CHOSEN_MAX {
             faultless([wrong(format!("must name 1 to {CHOSEN_MAX} columns"))])?;
         }

@@ -79,14 +79,14 @@ fn write(asked: QuestionHistory, mut outlet: Outlet<'_>) -> io::Result<()> {
 }
 
 /// One row: a question, or one of its options.
-pub(super) struct Entry<'c> {
+pub(super) struct CodebookRow<'c> {
     version: &'c HistoricVersion,
     column: &'c str,
     question: &'c Question,
     choice: Option<(&'static str, String, String)>,
 }
 
-impl Entry<'_> {
+impl CodebookRow<'_> {
     pub(super) fn write(&self, cells: &mut impl Cells) {
         cells.whole(self.version.number);
         cells.plain(&self.version.id.to_string());
@@ -106,12 +106,13 @@ impl Entry<'_> {
 }
 
 /// Every row, oldest version first.
-pub(super) fn entries(columns: &Columns) -> impl Iterator<Item = Entry<'_>> {
+pub(super) fn entries(columns: &Columns) -> impl Iterator<Item = CodebookRow<'_>> {
     columns.versions().iter().flat_map(move |version| {
         let questions = version.definition.questions().iter();
         questions.flat_map(move |question| {
             let column = columns.layout.position(&question.id).map(|at| columns.name_at(at));
-            let entry = move |choice| Some(Entry { version, column: column?, question, choice });
+            let entry =
+                move |choice| Some(CodebookRow { version, column: column?, question, choice });
             let choices = choices(question);
             let alone = choices.is_empty().then_some(None);
             alone.into_iter().chain(choices.into_iter().map(Some)).filter_map(entry)

@@ -17,8 +17,9 @@ use sluice_store::ResponseRow;
 use super::ExportFailed;
 use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
-use super::format::{ExportFormat, FormatWriter, LineFormat, ValuesAs};
+use super::format::{ExportFormat, FormatWriter, LineFormat};
 use super::outlet::Outlet;
+use super::values_as::ValuesAs;
 
 pub(super) static FORMAT: ExportFormat = ExportFormat {
     name: "csv",

@@ -1,4 +1,4 @@
-//! What an export format is, and whether it has ids or labels.
+//! What an export format is.
 //!
 //! Each format describes itself in its own file with one [`ExportFormat`]; [`FORMATS`] lists them.
 //! The admin API, the OpenAPI document, the console, the command line and docs/exports.md read that
@@ -10,6 +10,7 @@ use sluice_store::ResponseRow;
 
 use super::columns::Columns;
 use super::outlet::Outlet;
+use super::values_as::ValuesAs;
 use super::{ExportFailed, FORMATS};
 
 /// A file format for exports.
@@ -102,33 +103,6 @@ impl PartialEq for ExportFormat {
 }
 
 impl Eq for ExportFormat {}
-
-/// What questions and options are called in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ValuesAs {
-    /// By their ids, which never change.
-    #[default]
-    Ids,
-    /// Questions by their text in the newest version that asks them, options by their label in the
-    /// version that was answered.
-    Labels,
-}
-
-impl ValuesAs {
-    pub const ALL: &[Self] = &[Self::Ids, Self::Labels];
-
-    /// Its name in requests and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ids => "ids",
-            Self::Labels => "labels",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|values| values.as_str() == name)
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -8,8 +8,9 @@ use sluice_store::ResponseRow;
 
 use super::ExportFailed;
 use super::columns::{Columns, labelled};
-use super::format::{ExportFormat, Followed, FormatWriter, LineFormat, ValuesAs};
+use super::format::{ExportFormat, Followed, FormatWriter, LineFormat};
 use super::outlet::Outlet;
+use super::values_as::ValuesAs;
 use crate::stored_response;
 
 pub(super) static FORMAT: ExportFormat = ExportFormat {

@@ -26,12 +26,14 @@ pub(crate) mod pipe;
 mod since;
 mod span;
 mod tags;
+mod values_as;
 mod xlsx;
 mod zip;
 
 pub(crate) use self::csv::without_formulas;
-pub use self::format::{ExportFormat, Followed, LineFormat, ValuesAs};
+pub use self::format::{ExportFormat, Followed, LineFormat};
 pub(crate) use self::labels::AnswerLabels;
+pub use self::values_as::ValuesAs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -103,6 +105,11 @@ impl Progress {
 #[derive(Debug, thiserror::Error)]
 #[error("the export was aborted: {0}")]
 pub struct ExportFailed(pub(crate) String);
+
+fn no_columns(format: &ExportFormat) -> AdminError {
+    let message = format!("must be absent: {} has no columns", format.name);
+    AdminError::Invalid(vec![Fault::new("/columns", message)])
+}
 
 fn too_many_rows(format: &ExportFormat, max: u64) -> AdminError {
     let message = format!(

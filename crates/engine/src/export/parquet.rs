@@ -25,8 +25,9 @@ use sluice_store::ResponseRow;
 use super::ExportFailed;
 use super::columns::{Cells, Column, ColumnKind, Columns};
 use super::flat_row::FlatRow;
-use super::format::{ExportFormat, Followed, FormatWriter, ValuesAs};
+use super::format::{ExportFormat, Followed, FormatWriter};
 use super::outlet::Outlet;
+use super::values_as::ValuesAs;
 
 /// The limits of a row group, in rows and in bytes of text: it is in memory until it is written.
 const GROUP_ROWS_MAX: usize = 20_000;

@@ -11,10 +11,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::chosen::ChosenColumns;
 use super::columns::Columns;
-use super::format::{ExportFormat, Followed, FormatWriter, ValuesAs};
+use super::format::{ExportFormat, Followed, FormatWriter};
 use super::outlet::{Outlet, Piece};
 use super::span::SpanRead;
 use super::tags::TagNames;
+use super::values_as::ValuesAs;
 use super::{ExportFailed, Progress};
 use crate::admin::{AdminError, AdminResult};
 use crate::question_history::QuestionHistory;

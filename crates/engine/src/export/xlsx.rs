@@ -14,8 +14,9 @@ use super::ExportFailed;
 use super::codebook;
 use super::columns::{Cells, Columns};
 use super::flat_row::FlatRow;
-use super::format::{ExportFormat, FormatWriter, ValuesAs};
+use super::format::{ExportFormat, FormatWriter};
 use super::outlet::Outlet;
+use super::values_as::ValuesAs;
 use super::zip::{Archive, LONG_BYTES, OpenFile, Sizes};
 
 /// The longest text of a cell, in UTF-16 units.

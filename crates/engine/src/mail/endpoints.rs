@@ -1,4 +1,4 @@
-//! The e-mail to the people who look after an app when one of its webhook endpoints was disabled.
+//! The e-mail to the users who administer an app when one of its webhook endpoints was disabled.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{AppId, EndpointId, MailId, UserId};
@@ -6,7 +6,7 @@ use sluice_flow::phrase::fill;
 use sluice_flow::time::Timestamp;
 use sluice_store::{MailKind, MailRow, MailWrite, Page, Scope, StoreResult, User, UserKey, Write};
 
-use super::letter::{Letter, Part};
+use super::letter::{Letter, LetterPart};
 use super::outbox::{Content, Outgoing, Plan};
 use super::subscription::language_of;
 use super::words::Words;
@@ -15,7 +15,7 @@ use crate::core::Core;
 use crate::ids::random_bits;
 use crate::mail_queue::PasswordDetail;
 
-/// The most people who are written to.
+/// The maximum number of recipients.
 const RECIPIENTS_MAX: usize = 50;
 /// The e-mails that are read to find a user's language.
 const LANGUAGE_ROWS: usize = 20;
@@ -72,7 +72,7 @@ impl Core {
     }
 
     /// Nothing is sent if the endpoint was enabled or deleted since, even if it was disabled again,
-    /// or if the user no longer looks after the app.
+    /// or if the user no longer administers the app.
     pub(super) async fn plan_disabled(&self, row: &MailRow) -> StoreResult<Plan> {
         let detail = row.detail.as_deref().and_then(|it| serde_json::from_str(it).ok());
         let (Some(app), Some(about)) = (row.app_id, detail) else { return Ok(Plan::Remove) };
@@ -127,12 +127,12 @@ impl Core {
             words,
             subject: fill(words.endpoint_subject, &[("name", name)]),
             parts: vec![
-                Part::Text(fill(words.endpoint_disabled, &[("host", host)])),
-                Part::Text(why.to_owned()),
-                Part::Text(words.endpoint_next.to_owned()),
-                Part::Button { label: words.endpoint_open.to_owned(), url },
+                LetterPart::Text(fill(words.endpoint_disabled, &[("host", host)])),
+                LetterPart::Text(why.to_owned()),
+                LetterPart::Text(words.endpoint_next.to_owned()),
+                LetterPart::Button { label: words.endpoint_open.to_owned(), url },
             ],
-            footer: vec![Part::Text(words.endpoint_reason.to_owned())],
+            footer: vec![LetterPart::Text(words.endpoint_reason.to_owned())],
         }
     }
 }

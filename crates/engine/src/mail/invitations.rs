@@ -1,9 +1,9 @@
 //! Invitations by e-mail, and their reminders.
 //!
 //! The text belongs to the flow, so it can be corrected before reminders are sent. Whether an
-//! invitation is still worth an e-mail is decided when it is due: it must be open, and its person
-//! neither erased nor unsubscribed. If its flow is closed or full, it waits until that opens again;
-//! if its flow is archived, it ends.
+//! invitation still needs an e-mail is decided when the e-mail is due: it must be open, and its
+//! person neither erased nor unsubscribed. If its flow is closed or full, it waits until that opens
+//! again; if its flow is archived, it ends.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use sluice_store::{
     StoreResult, Write,
 };
 
-use super::letter::{Letter, Part};
+use super::letter::{Letter, LetterPart};
 use super::outbox::{Content, Outgoing, Plan, ended};
 use super::unsubscribe::{InvitationDetail, address_hash};
 use super::words::Words;
@@ -118,7 +118,7 @@ impl FlowHandle {
         }
     }
 
-    /// Adds what became of the e-mails of invitations.
+    /// Adds the state of the e-mails of invitations.
     #[boxed]
     pub async fn with_mail_status(
         &self,
@@ -130,7 +130,7 @@ impl FlowHandle {
 }
 
 impl Core {
-    /// Adds what became of the e-mails of invitations.
+    /// Adds the state of the e-mails of invitations.
     pub(crate) async fn with_mail_status(
         &self,
         app: AppId,
@@ -155,7 +155,7 @@ impl Core {
         let Some(invitation) = self.store.find_invitation(id, Some(app)).await? else {
             return Ok(Plan::Remove);
         };
-        // The person was erased. Who has an e-mail may still unsubscribe with it.
+        // The person was erased, but may still unsubscribe with an e-mail that they have.
         let Some(email) = invitation.invitee.email.clone() else {
             return Ok(match row.sent {
                 0 => Plan::Remove,
@@ -249,14 +249,14 @@ impl Core {
         let is_reminder = row.sent > 0;
         let mut parts = Vec::new();
         if is_reminder {
-            parts.push(Part::Text(words.reminder_text.to_owned()));
+            parts.push(LetterPart::Text(words.reminder_text.to_owned()));
         }
         parts.push(match text.text.trim() {
-            "" => Part::Text(words.invitation_text.to_owned()),
-            text => Part::Markdown(text.to_owned()),
+            "" => LetterPart::Text(words.invitation_text.to_owned()),
+            text => LetterPart::Markdown(text.to_owned()),
         });
         let (base, flow_id, id) = (&self.public_url, flow.flow.flow_id, invitation.assignment_id);
-        parts.push(Part::Button {
+        parts.push(LetterPart::Button {
             label: words.answer.to_owned(),
             url: format!("{base}/f/{flow_id}?flowAssignmentId={id}"),
         });
@@ -266,9 +266,9 @@ impl Core {
             let day = Timestamp::from_millis(end.as_millis() - 1).day().to_string();
             hint = format!("{hint} {}", fill(words.until, &[("day", &day)]));
         }
-        parts.push(Part::Text(hint));
+        parts.push(LetterPart::Text(hint));
         let reason = fill(words.reason, &[("app", &app.row.name)]);
-        let leave = Part::Link {
+        let leave = LetterPart::Link {
             label: words.unsubscribe.to_owned(),
             url: self.unsubscribe_url(row.mail_id),
         };
@@ -279,12 +279,12 @@ impl Core {
                 false => subject,
             },
             parts,
-            footer: vec![Part::Text(reason), leave],
+            footer: vec![LetterPart::Text(reason), leave],
         })
     }
 }
 
-/// Whether somebody is reminded who was sent this many e-mails.
+/// Whether a person who was sent this many e-mails is reminded.
 fn reminded(text: &InvitationEmail, sent: u32) -> bool {
     sent <= text.reminders
 }

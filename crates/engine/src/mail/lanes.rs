@@ -1,8 +1,8 @@
 //! Which e-mails are sent next, and how many at the same time.
 //!
-//! Every server does this. Each lane goes on by itself: a mailing to many people delays no notice
-//! and no password link, and within it each app has its turn. A reply that takes minutes occupies
-//! one of the places of its lane.
+//! Every server does this. Lanes are independent: a mailing to many people delays no notice and no
+//! password link, and within a lane the apps take turns. A reply that takes minutes occupies one of
+//! the places of its lane.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ struct Due {
 struct LaneWork {
     /// The app whose invitations had their turn last.
     turn: Option<AppId>,
-    /// What was read and not begun.
+    /// E-mails that were read, but whose sending has not begun.
     queue: VecDeque<MailRow>,
     running: JoinSet<StoreResult<Delivered>>,
     ids: HashMap<Id, MailId>,
@@ -182,7 +182,7 @@ impl LaneWork {
         }
     }
 
-    /// What became of an e-mail that was begun.
+    /// The outcome of an e-mail whose sending was begun.
     fn ended(
         &mut self,
         ended: Result<(Id, StoreResult<Delivered>), JoinError>,

@@ -24,7 +24,7 @@ const QUOTE: &str = "margin:0 0 12px;padding:0 0 0 12px;border-left:3px solid #d
 
 /// A piece of an e-mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum LetterPart {
     /// Plain text of one paragraph.
     Text(String),
     /// An author's text.
@@ -40,7 +40,7 @@ pub(super) enum Part {
         url: String,
     },
     Heading(String),
-    /// A label, and text from somebody else, shown as it is.
+    /// A label, and another person's text, shown as it is.
     Quote {
         label: String,
         text: String,
@@ -52,8 +52,8 @@ pub(super) enum Part {
 pub(super) struct Letter {
     pub(super) words: &'static Words,
     pub(super) subject: String,
-    pub(super) parts: Vec<Part>,
-    pub(super) footer: Vec<Part>,
+    pub(super) parts: Vec<LetterPart>,
+    pub(super) footer: Vec<LetterPart>,
 }
 
 impl Letter {
@@ -76,7 +76,8 @@ impl Letter {
     }
 
     fn text(&self) -> String {
-        let texts = |parts: &[Part]| parts.iter().map(text_of).collect::<Vec<_>>().join("\n\n");
+        let texts =
+            |parts: &[LetterPart]| parts.iter().map(text_of).collect::<Vec<_>>().join("\n\n");
         let mut text = texts(&self.parts);
         if !self.footer.is_empty() {
             let _infallible = write!(text, "\n\n-- \n{}", texts(&self.footer));
@@ -100,37 +101,42 @@ impl Letter {
     }
 }
 
-/// A text without line breaks and other control characters: nothing in a header can begin another.
+/// A text without line breaks and other control characters, so that no header can start another
+/// one.
 pub(super) fn one_line(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn text_of(part: &Part) -> String {
+fn text_of(part: &LetterPart) -> String {
     match part {
-        Part::Text(text) | Part::Markdown(text) | Part::Heading(text) => text.trim().to_owned(),
-        Part::Button { label, url } | Part::Link { label, url } => format!("{label}:\n{url}"),
-        Part::Quote { label, text } => {
+        LetterPart::Text(text) | LetterPart::Markdown(text) | LetterPart::Heading(text) => {
+            text.trim().to_owned()
+        }
+        LetterPart::Button { label, url } | LetterPart::Link { label, url } => {
+            format!("{label}:\n{url}")
+        }
+        LetterPart::Quote { label, text } => {
             let lines: Vec<_> = text.lines().map(|line| format!("> {line}")).collect();
             format!("{label}\n{}", lines.join("\n"))
         }
     }
 }
 
-fn html_of(part: &Part) -> String {
+fn html_of(part: &LetterPart) -> String {
     match part {
-        Part::Text(text) => format!("<p>{}</p>", escaped(text)),
-        Part::Heading(text) => {
+        LetterPart::Text(text) => format!("<p>{}</p>", escaped(text)),
+        LetterPart::Heading(text) => {
             format!("<h2 style=\"font-size:18px;margin:24px 0 8px\">{}</h2>", escaped(text))
         }
-        Part::Markdown(text) => markdown::blocks(text).iter().map(block).collect(),
-        Part::Button { label, url } => format!(
+        LetterPart::Markdown(text) => markdown::blocks(text).iter().map(block).collect(),
+        LetterPart::Button { label, url } => format!(
             "<p style=\"margin:24px 0\"><a style=\"{BUTTON}\" href=\"{}\">{}</a></p>",
             escaped(url),
             escaped(label)
         ),
-        Part::Link { label, url } => format!("<p>{}</p>", anchor(url, &escaped(label))),
-        Part::Quote { label, text } => format!(
+        LetterPart::Link { label, url } => format!("<p>{}</p>", anchor(url, &escaped(label))),
+        LetterPart::Quote { label, text } => format!(
             "<p style=\"margin:12px 0 4px;color:#566164;font-size:14px\">{}</p>\
              <p style=\"{QUOTE}\" dir=\"auto\">{}</p>",
             escaped(label),
@@ -189,15 +195,15 @@ mod tests {
     fn every_text_is_escaped_and_the_subject_is_one_line() {
         let evil = "<script>alert(1)</script>\" onclick='x' & {{answer:q|none}}";
         let parts = vec![
-            Part::Text(evil.into()),
-            Part::Markdown(format!("{evil} **bold** [site](https://a.example/?a=1&b=\"2\")")),
-            Part::Heading(evil.into()),
-            Part::Quote { label: evil.into(), text: format!("{evil}\nsecond") },
-            Part::Button { label: evil.into(), url: "https://a.example/?a=1&b=2".into() },
-            Part::Link { label: evil.into(), url: "https://a.example/".into() },
+            LetterPart::Text(evil.into()),
+            LetterPart::Markdown(format!("{evil} **bold** [site](https://a.example/?a=1&b=\"2\")")),
+            LetterPart::Heading(evil.into()),
+            LetterPart::Quote { label: evil.into(), text: format!("{evil}\nsecond") },
+            LetterPart::Button { label: evil.into(), url: "https://a.example/?a=1&b=2".into() },
+            LetterPart::Link { label: evil.into(), url: "https://a.example/".into() },
         ];
         let subject = "Hi\r\nBcc: all@mail.example\n\n\u{85}there\u{2028}".to_owned();
-        let footer = vec![Part::Text(evil.into())];
+        let footer = vec![LetterPart::Text(evil.into())];
         let letter = Letter { words: Words::english(), subject, parts, footer };
         let mail =
             letter.to_mail("a@b.example".into(), "1".into(), Timestamp::from_millis(0), None);

@@ -6,11 +6,11 @@
 //! instance, and tried again), `invitations`, `passwords`, `notices` with `subscription`, and
 //! `endpoints` (what each kind says and to whom), `unsubscribe`.
 //!
-//! What is to be sent is a row that is written in the transaction of its cause. It has no address
-//! and no secret: the worker reads the recipient when it sends, and makes a password link then. An
-//! e-mail is sent at least once; twice only if the process ends between the reply of the mail
-//! server and the write. Its `Message-ID` stays the same, so that receivers can tell. Without a
-//! mail server nothing is queued.
+//! An e-mail to send is a row that is written in the transaction of its cause. It has no address
+//! and no secret: the worker reads the recipient when it sends, and creates a password link then.
+//! An e-mail is sent at least once; twice only if the process ends between the reply of the mail
+//! server and the write. Its `Message-ID` stays the same, so that receivers can recognise the
+//! duplicate. Without a mail server nothing is queued.
 
 mod endpoints;
 mod invitations;
@@ -43,16 +43,16 @@ pub use outbox::Delivered;
 pub use subscription::NoticeFrequency;
 pub use unsubscribe::Unsubscription;
 
-use letter::{Letter, Part};
+use letter::{Letter, LetterPart};
 use sluice_flow::time::Timestamp;
 use sluice_store::{MailEnd, MailKind, MailRow};
 use words::Words;
 
-/// How long somebody waits for the outcome of a test.
+/// How long a caller waits for the outcome of a test.
 const TEST_MAX: Duration = Duration::from_secs(25);
 
 /// The row of an e-mail that is not sent: one of a copy, from before it was held. A subscription to
-/// notices goes on with what was stored since then.
+/// notices continues with responses that were stored since then.
 pub(crate) fn dropped(row: MailRow, held_at: Timestamp, now: Timestamp) -> MailRow {
     match row.kind {
         MailKind::Notice => subscription::skipped(row, held_at, now),
@@ -63,8 +63,8 @@ pub(crate) fn dropped(row: MailRow, held_at: Timestamp, now: Timestamp) -> MailR
 }
 
 impl InstanceHandle {
-    /// Sends an e-mail that says that sending works, at once and without the outbox. Returns why
-    /// the mail server did not accept it.
+    /// Sends a test e-mail, at once and without the outbox. Returns why the mail server did not
+    /// accept it.
     #[boxed]
     pub async fn send_test_mail(&self, to: &str) -> AdminResult<Result<(), String>> {
         let (core, to) = (self.core(), to.trim());
@@ -77,8 +77,8 @@ impl InstanceHandle {
         let letter = Letter {
             words: Words::english(),
             subject: "Test from Sluice".to_owned(),
-            parts: vec![Part::Text("This server can send e-mail.".to_owned())],
-            footer: vec![Part::Text(core.public_url.clone())],
+            parts: vec![LetterPart::Text("This server can send e-mail.".to_owned())],
+            footer: vec![LetterPart::Text(core.public_url.clone())],
         };
         let id = format!("{:032x}", random_bits());
         let mail = letter.to_mail(to.to_owned(), id, core.now(), None);

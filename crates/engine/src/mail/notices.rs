@@ -16,7 +16,7 @@ use sluice_store::{
     StoreResult, UserKey, Write,
 };
 
-use super::letter::{Letter, Part};
+use super::letter::{Letter, LetterPart};
 use super::outbox::{Content, Outgoing, Plan};
 use super::subscription::{NoticeFrequency, Subscription};
 use super::words::{Words, chosen_language};
@@ -184,32 +184,32 @@ impl Core {
         for response in quoted {
             let received = response.response_id.made_at();
             let heading = fill(words.notice_response, &[("time", &received.to_string())]);
-            parts.push(Part::Heading(heading));
+            parts.push(LetterPart::Heading(heading));
             let version = self.store.find_version(response.flow_version_id).await?;
             let version = version.and_then(|it| self.definitions.readable(&it.version));
             if let Some(definition) = version {
                 parts.extend(answers_of(&definition, response));
             }
             let url = format!("{base}/console/flows/{id}/responses/{}", response.response_id);
-            parts.push(Part::Link { label: words.notice_open.to_owned(), url });
+            parts.push(LetterPart::Link { label: words.notice_open.to_owned(), url });
         }
         let others = new.count - quoted.len() as u64;
         if others > 0 && !chosen.is_brief {
-            parts.push(Part::Text(words.notice_more(others)));
+            parts.push(LetterPart::Text(words.notice_more(others)));
         }
         let url = format!("{base}/console/flows/{id}/responses");
-        parts.push(Part::Button { label: words.notice_all.to_owned(), url });
-        let leave = Part::Link {
+        parts.push(LetterPart::Button { label: words.notice_all.to_owned(), url });
+        let leave = LetterPart::Link {
             label: words.notice_stop.to_owned(),
             url: self.unsubscribe_url(row.mail_id),
         };
-        let footer = vec![Part::Text(words.notice_reason.to_owned()), leave];
+        let footer = vec![LetterPart::Text(words.notice_reason.to_owned()), leave];
         Ok(Letter { words, subject, parts, footer })
     }
 }
 
 /// The answers of a response, each with its question.
-fn answers_of(definition: &Definition, response: &ResponseRow) -> Vec<Part> {
+fn answers_of(definition: &Definition, response: &ResponseRow) -> Vec<LetterPart> {
     let answers: serde_json::Value = serde_json::from_str(&response.answers).unwrap_or_default();
     let mut parts = Vec::new();
     for question in definition.questions() {
@@ -230,7 +230,7 @@ fn answers_of(definition: &Definition, response: &ResponseRow) -> Vec<Part> {
         if shown.len() < text.len() {
             shown.push('…');
         }
-        parts.push(Part::Quote { label: question.prompt.clone(), text: shown });
+        parts.push(LetterPart::Quote { label: question.prompt.clone(), text: shown });
     }
     parts
 }

@@ -29,21 +29,21 @@ pub(super) const LEASE_SECONDS: i64 = 180;
 const RENEW_SECONDS: i64 = 60;
 /// How often to check whether to renew it.
 const RENEW_TICK: Duration = Duration::from_secs(1);
-/// What is noted if the mail server gave no reply.
+/// The error that is stored if the mail server gave no reply.
 const UNANSWERED: &str = "no reply";
 /// The minutes before the second attempt, the third and so on: three days in all.
 const PAUSE_MINUTES: [i64; 9] = [1, 5, 15, 60, 180, 360, 720, 1440, 1440];
 const MINUTE_MILLIS: i64 = 60_000;
-/// One of this many e-mails of a minute is left for others than invitations.
+/// One of this many e-mails per minute is reserved for kinds other than invitations.
 const RESERVED_FOR_OTHERS: u32 = 10;
-/// One of this many e-mails of a minute is left for password links.
+/// One of this many e-mails per minute is reserved for password links.
 const RESERVED_FOR_PASSWORDS: u32 = 20;
 /// How often an outcome is written again because the row has changed meanwhile.
 const SETTLE_MAX: usize = 5;
-/// The pause of one that cannot be made because something of it cannot be read.
+/// Retry delay if the data of an e-mail cannot be read.
 const FAILED_SECONDS: i64 = 15 * 60;
 
-/// What one pass over the due e-mails did.
+/// The result of one pass over the due e-mails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// Accepted by the mail server.
@@ -52,7 +52,7 @@ pub struct Delivered {
     pub failed: u32,
     /// No longer to be sent.
     pub dropped: u32,
-    /// Whether e-mails are left because the minute's are used up.
+    /// Whether e-mails are left because the limit per minute is used up.
     pub is_held: bool,
     pub is_unreachable: bool,
 }
@@ -67,7 +67,7 @@ impl Delivered {
     }
 }
 
-/// What is to be done with a due e-mail.
+/// What to do with a due e-mail.
 pub(super) enum Plan {
     /// Nothing is sent, and its row becomes this.
     Settle(Box<MailRow>),
@@ -86,7 +86,7 @@ pub(super) struct Outgoing {
 
 pub(super) enum Content {
     Letter(Letter),
-    /// A link to set a password, which is made when it is sent.
+    /// A link to set a password, which is created when it is sent.
     Password(Box<User>),
 }
 
@@ -104,7 +104,7 @@ impl Core {
             // It was changed meanwhile, or another server took it.
             Err(StoreError::Conflict) => {}
             Err(error) if is_final(&error) => return Err(error),
-            // One that cannot be made now must not hold up the others.
+            // An e-mail that cannot be built now must not delay the others.
             Err(error) => {
                 // The id is not logged: it is the secret of the unsubscribe link.
                 let kind = row.kind;
@@ -180,7 +180,7 @@ impl Core {
                 let kind = row.kind;
                 tracing::warn!(?kind, attempt = row.attempts, %error, "an e-mail was not sent");
                 let settled = match is_unanswered_again(&row, &error) && kind == MailKind::Notice {
-                    // The subscription goes on with what is new.
+                    // The subscription continues with newer events.
                     true => after,
                     false => refused(&row, error, self.now()),
                 };
@@ -189,8 +189,8 @@ impl Core {
         }
     }
 
-    /// Hands an e-mail over, and keeps it taken meanwhile, however long the reply takes. Returns
-    /// also whether its row was changed by somebody else.
+    /// Sends an e-mail and renews its claim until the mail server replies. Returns also whether its
+    /// row was changed by another process or request.
     async fn hand_over(
         &self,
         options: &MailOptions,
@@ -215,12 +215,15 @@ impl Core {
             match self.renew(row).await {
                 Ok(has_changed) => is_changed |= has_changed,
                 // The next turn tries again, and the outcome is written only if it is still ours.
-                Err(error) => tracing::warn!(%error, "an e-mail that is sent was not kept taken"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot renew the claim on an e-mail being sent")
+                }
             }
         }
     }
 
-    /// Takes an e-mail of this server for longer. Returns whether it was changed by somebody else.
+    /// Renews this server's claim on an e-mail. Returns whether the row was changed by another
+    /// process or request.
     async fn renew(&self, row: &mut MailRow) -> StoreResult<bool> {
         let mut has_changed = false;
         for _ in 0..SETTLE_MAX {
@@ -303,8 +306,8 @@ impl Core {
         }))
     }
 
-    /// Writes what became of an e-mail. A conflict if it has changed since. Nobody asks what became
-    /// of one about an endpoint, so its row is removed when nothing more is sent.
+    /// Writes the outcome of an e-mail. A conflict if it has changed since. Nobody reads the
+    /// outcome of one about an endpoint, so its row is removed when nothing more is sent.
     async fn settle_mail(&self, row: MailRow, revision: u32) -> StoreResult<()> {
         let is_over = row.kind == MailKind::Endpoint && row.next_at.is_none();
         let remove = is_over.then_some(MailWrite::Remove(row.app_id, row.mail_id));
@@ -318,7 +321,7 @@ impl Core {
     }
 }
 
-/// The row of an e-mail of which nothing more is sent.
+/// The row of an e-mail that is not sent again.
 pub(super) fn ended(row: &MailRow, why: MailEnd) -> MailRow {
     MailRow { next_at: None, ended: Some(why), ..row.clone() }
 }
@@ -369,8 +372,9 @@ fn refused(row: &MailRow, error: SendError, now: Timestamp) -> MailRow {
     }
 }
 
-/// The same for every attempt of one e-mail, and another one for the next of its series; `up_to`
-/// says what a notice contains. It does not reveal the id, which unsubscribes its recipient.
+/// The `Message-ID`: the same for every attempt of one e-mail, and different for the next of its
+/// series; `up_to` identifies what a notice contains. It does not reveal the id, which unsubscribes
+/// its recipient.
 fn message_id(row: &MailRow, up_to: Option<&str>) -> String {
     let hash = Sha256::new()
         .chain_update(b"sluice message id")

@@ -1,6 +1,5 @@
-//! Password links by e-mail. The link is made when it is sent, so its secret is stored nowhere. It
-//! leaves earlier links valid, which may still be on their way; setting a password ends all of
-//! them.
+//! Password links by e-mail. The link is created when it is sent, so its secret is stored nowhere.
+//! Earlier links, which may still be on their way, stay valid; setting a password ends all of them.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{At, MailRow, MailWrite, PeopleWrite, StoreResult, User, UserKey, Write};
 use tokio::task::JoinHandle;
 
-use super::letter::{Letter, Part};
+use super::letter::{Letter, LetterPart};
 use super::outbox::{Content, LEASE_SECONDS, Outgoing, Plan};
 use super::words::Words;
 use crate::conflict::retry_on_conflict;
@@ -17,7 +16,7 @@ use crate::core::Core;
 use crate::mail_queue::{PasswordDetail, queued_password};
 use crate::people::{Accounts, Secret, new_link, welcome_url};
 
-/// An account gets at most one e-mail in this time, however often somebody asks for one.
+/// An account gets at most one e-mail in this time, however many are requested.
 const FORGOTTEN_SECONDS: i64 = 10 * 60;
 
 /// What a request for a link does.
@@ -76,7 +75,7 @@ impl Core {
             return Ok(());
         };
         let id = user.row.user_id;
-        // Who signs in with an organisation's account has no password that could be forgotten.
+        // A user who signs in with an organisation's account has no password to forget.
         let has_none = user.row.subject.is_some() && user.row.password.is_none();
         if user.row.disabled_at.is_some() || has_none {
             return Ok(());
@@ -115,14 +114,14 @@ impl Core {
         };
         let to = user.row.email.clone();
         let content = Content::Password(Box::new(user));
-        // What was sent stays, so that every server knows when.
+        // The row stays after sending, so that every server knows when that was.
         let (sent, sent_at) = (row.sent + 1, Some(self.now()));
         let (next_at, reply) = (None, None);
         let after = MailRow { sent, sent_at, next_at, attempts: 0, reply, ..row.clone() };
         Ok(Plan::Send(Box::new(Outgoing { to, content, unsubscribe: None, after })))
     }
 
-    /// Makes the link; absent if there is no such user any more, or if the e-mail was removed
+    /// Creates the link; absent if there is no such user any more, or if the e-mail was removed
     /// because the user has set a password.
     pub(super) async fn password_letter(
         &self,
@@ -156,11 +155,11 @@ impl Core {
             words,
             subject: subject.to_owned(),
             parts: vec![
-                Part::Text(fill(text, &[("url", &self.admin_url)])),
-                Part::Button { label: words.set_password.to_owned(), url },
-                Part::Text(words.once.to_owned()),
+                LetterPart::Text(fill(text, &[("url", &self.admin_url)])),
+                LetterPart::Button { label: words.set_password.to_owned(), url },
+                LetterPart::Text(words.once.to_owned()),
             ],
-            footer: vec![Part::Text(words.ignore.to_owned())],
+            footer: vec![LetterPart::Text(words.ignore.to_owned())],
         }))
     }
 }

@@ -1,4 +1,4 @@
-//! A user's subscription to the new responses of a flow: how often, and how far it is.
+//! A user's subscription to the new responses of a flow: how often, and its cursor.
 
 use serde::{Deserialize, Serialize};
 use sluice_flow::id::{ResponseId, v7};
@@ -87,7 +87,7 @@ pub(super) fn language_of(row: &MailRow) -> Option<String> {
     Subscription::from_row(row)?.language
 }
 
-/// A subscription that goes on with what was stored since a time.
+/// A subscription that continues with responses stored since a time.
 pub(super) fn skipped(row: MailRow, since: Timestamp, now: Timestamp) -> MailRow {
     let Some(chosen) = Subscription::from_row(&row) else {
         return MailRow { next_at: None, ended: Some(MailEnd::Stopped), ..row };

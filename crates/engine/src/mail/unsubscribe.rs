@@ -3,9 +3,9 @@
 //! The id of an e-mail is random and is known to its recipient only. Opening the page changes
 //! nothing, because mail scanners follow links; its button does, and so does the one click of a
 //! mail program (RFC 8058). What is kept is a hash of the address, so that it is honoured even
-//! after the person was erased. Who was erased first can still unsubscribe: the hash of their
-//! address is sealed in the row of their e-mail, where nobody without the master key can compare it
-//! with an address.
+//! after the person was erased. A person who was erased first can still unsubscribe: the hash of
+//! their address is sealed in the row of their e-mail, where nobody without the master key can
+//! compare it with an address.
 
 use std::sync::Arc;
 
@@ -53,11 +53,11 @@ impl InvitationDetail {
 pub struct Unsubscription {
     core: Arc<Core>,
     mail: MailRow,
-    /// The name of the app, or of the flow that a user gets notices of.
+    /// The name of the app, or of the flow that the user gets notices about.
     pub name: String,
     /// The language of the e-mail, as a tag, if it was chosen.
     pub language: Option<String>,
-    /// Whether nothing more is sent already.
+    /// Whether sending has ended already.
     pub is_done: bool,
 }
 

@@ -52,7 +52,7 @@ impl Histogram {
         self.observe(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Takes over what was counted elsewhere, with the same bounds.
+    /// Replaces the counts by others with the same bounds.
     pub(super) fn set(&self, counts: &[u64], sum: u64) {
         for (counter, count) in self.0.counts.iter().zip(counts) {
             counter.store(*count, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Metrics for operators, in the Prometheus text format.
 //!
 //! Labels are few and bounded: a route template, a status, an outcome; never an id, key or address.
-//! What is counted for each submission is resolved once and takes no lock.
+//! Counters that every submission updates are resolved once and take no lock.
 
 mod histogram;
 mod outgoing;
@@ -154,7 +154,7 @@ pub struct Metrics {
     queue_oldest: Gauge<f64, AtomicU64>,
     commits_in_progress: Gauge,
     batch_rows: Histogram,
-    /// Writes of responses, for those who need the load of the store.
+    /// Writes of responses, as a measure of the store's load.
     writes: AtomicU64,
     commit_seconds: Histogram,
     queue_seconds: Histogram,
@@ -199,12 +199,21 @@ fn submission_counters(to: &mut Registry) -> [Counter; 7] {
     })
 }
 
-/// What the queue of submissions is like at a moment.
+/// The counters of limits. That of the daily bytes starts at 0, so that Prometheus sees the first
+/// refusal as an increase.
+fn limit_counters(to: &mut Registry) -> Family<LimitLabel, Counter> {
+    let what = "Requests refused by a limit, by reason";
+    let limited = add_family(to, "limited_requests", what, LimitLabel { reason: "app" });
+    drop(limited.get_or_create(&LimitLabel { reason: "bytes" }));
+    limited
+}
+
+/// The state of the queue of submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueState {
-    /// How long the oldest of those that wait has waited.
+    /// How long the oldest waiting submission has waited.
     pub(crate) oldest: Duration,
-    /// The writes that have begun and not ended.
+    /// The writes in progress.
     pub(crate) in_progress: usize,
 }
 
@@ -225,8 +234,7 @@ impl Metrics {
         let what = "Checks of identity tokens by mode and outcome";
         let first = TokenLabel { mode: "enforce", outcome: "verified", reason: "" };
         let token_checks = add_family(to, "identity_token_checks", what, first);
-        let what = "Requests refused by a limit, by reason";
-        let limited = add_family(to, "limited_requests", what, LimitLabel { reason: "app" });
+        let limited = limit_counters(to);
         let queued = add(to, "queued_submissions", "Submissions waiting to be stored");
         let what = "Age of the oldest submission that waits to be stored";
         let queue_oldest = add(to, "queue_oldest_seconds", what);
@@ -322,7 +330,7 @@ impl Metrics {
         self.writes.load(Ordering::Relaxed)
     }
 
-    /// Notes the longest wait of the submissions that a write takes.
+    /// Records the longest wait of the submissions that a write takes.
     pub(crate) fn note_wait(&self, waited: Duration) {
         self.queue_seconds.observe_time(waited);
     }

@@ -13,7 +13,7 @@ use sluice_store::{DiskSpace, Partitions, StoreStatus};
 use super::add;
 use super::histogram::Histogram;
 
-/// The commit that this was built from, if the build was given it.
+/// The commit that this was built from, if it was provided to the build.
 const COMMIT: &str = match option_env!("SLUICE_COMMIT") {
     Some(commit) => commit,
     None => "unknown",

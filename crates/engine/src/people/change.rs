@@ -17,7 +17,7 @@ use crate::tokens::hash_of;
 pub const LINK_HOURS: i64 = 24;
 
 /// The audit log entry of a change.
-pub(super) struct Entry {
+pub(super) struct PeopleAuditEntry {
     pub(super) action: AuditAction,
     pub(super) app_id: Option<AppId>,
     pub(super) detail: Value,
@@ -31,7 +31,7 @@ pub(super) async fn write_people(
     expected: u64,
     subject: UserId,
     writes: Vec<PeopleWrite>,
-    entry: Entry,
+    entry: PeopleAuditEntry,
 ) -> StoreResult<()> {
     write_people_with(core, actor, expected, subject, writes, entry, None).await
 }
@@ -43,7 +43,7 @@ pub(super) async fn write_people_with(
     expected: u64,
     subject: UserId,
     writes: Vec<PeopleWrite>,
-    entry: Entry,
+    entry: PeopleAuditEntry,
     also: impl IntoIterator<Item = Write>,
 ) -> StoreResult<()> {
     let audit = core.audit(actor, entry.app_id, entry.action, subject, &entry.detail);

@@ -12,7 +12,7 @@ const WORD_COUNT: usize = 4;
 /// A shorter part of a row, a word or a repetition counts as any other characters.
 const PART_CHARS_MIN: usize = 3;
 
-/// What fingers and attackers follow, also backwards.
+/// Sequences that fingers and attackers follow, also backwards.
 const ROWS: [&str; 13] = [
     "abcdefghijklmnopqrstuvwxyz",
     "01234567890",

@@ -10,7 +10,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreResult, User, UserKey, UserRow};
 
 use super::accounts::Accounts;
-use super::change::{Entry, write_people_with};
+use super::change::{PeopleAuditEntry, write_people_with};
 use super::refusal::Refusal;
 use super::secret::Secret;
 use crate::actor::Actor;
@@ -102,13 +102,17 @@ impl Accounts<'_> {
         Ok(session.map_or(never, |row| row.confirmed_at))
     }
 
-    /// Ends all links of the user, also those that an e-mail that waits would make.
+    /// Ends all links of the user, including those that a waiting e-mail would create.
     async fn set_password(&self, revision: u64, user: User, hash: String) -> StoreResult<User> {
         let epoch = user.row.epoch + 1;
         let row = UserRow { password: Some(hash), epoch, ..user.row.clone() };
         let writes = vec![PeopleWrite::User(row.clone()), PeopleWrite::Unlink(row.user_id)];
         let (actor, id) = (Actor::from_user(&user), row.user_id);
-        let entry = Entry { action: AuditAction::UserPasswordSet, app_id: None, detail: json!({}) };
+        let entry = PeopleAuditEntry {
+            action: AuditAction::UserPasswordSet,
+            app_id: None,
+            detail: json!({}),
+        };
         let waiting = waiting_passwords(self.core.store.list_mails_to(id, None).await?);
         write_people_with(self.core, &actor, revision, id, writes, entry, waiting).await?;
         Ok(User { row, grants: user.grants })

@@ -13,7 +13,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, SecondFactor, StoreError, StoreResult, User, UserKey, UserRow};
 
 use super::accounts::Accounts;
-use super::change::{Entry, find_user, write_people};
+use super::change::{PeopleAuditEntry, find_user, write_people};
 use super::refusal::Refusal;
 use super::secret::Secret;
 use super::totp::{SECRET_BYTES, base32, secret_from_base32, step_of};
@@ -179,7 +179,7 @@ impl Accounts<'_> {
             let (factor, by) = self.used(id, factor, code)?.ok_or(Refusal::Wrong(Some(id)))?;
             let left = factor.recovery.len();
             let row = UserRow { second_factor: Some(factor), ..user.row };
-            let entry = Entry {
+            let entry = PeopleAuditEntry {
                 action: AuditAction::SessionCodeUsed,
                 app_id: None,
                 detail: json!({"by": by, "recoveryCodesLeft": left}),
@@ -281,7 +281,7 @@ async fn change_factor(
         }
         let detail = json!({"email": found.row.email});
         let row = UserRow { second_factor, ..found.row };
-        let entry = Entry { action, app_id: None, detail };
+        let entry = PeopleAuditEntry { action, app_id: None, detail };
         let writes = vec![PeopleWrite::User(row)];
         write_people(core, actor, revision, id, writes, entry).await?;
         Ok(())

@@ -9,7 +9,7 @@ use sluice_flow::time::Timestamp;
 use sluice_store::{PeopleWrite, StoreError, Subject, User, UserKey, UserRow};
 
 use super::accounts::Accounts;
-use super::change::{Entry, write_people_with};
+use super::change::{PeopleAuditEntry, write_people_with};
 use super::own_sessions::is_fresh;
 use super::refusal::Refusal;
 use super::secret::Secret;
@@ -60,7 +60,7 @@ impl Accounts<'_> {
                 return Ok(None);
             }
             // Invalidates credentials that someone else may have created for this address:
-            // password, link, an e-mail that would make a link, and sessions.
+            // password, link, an e-mail that would create a link, and sessions.
             let row = UserRow {
                 subject: Some(subject.clone()),
                 password: None,
@@ -68,7 +68,7 @@ impl Accounts<'_> {
                 epoch: user.row.epoch + 1,
                 ..user.row.clone()
             };
-            let entry = Entry {
+            let entry = PeopleAuditEntry {
                 action: AuditAction::UserSubjectBound,
                 app_id: None,
                 detail: json!({ "issuer": issuer }),

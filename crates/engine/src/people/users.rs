@@ -10,7 +10,7 @@ use sluice_store::{
 };
 
 use super::accounts::Accounts;
-use super::change::{Entry, find_user, new_link, write_people, write_people_with};
+use super::change::{PeopleAuditEntry, find_user, new_link, write_people, write_people_with};
 use super::secret::Secret;
 use crate::actor::Actor;
 use crate::admin::{AdminError, AdminResult};
@@ -156,7 +156,7 @@ impl InstanceHandle {
             };
             let detail = json!({"email": row.email, "name": row.name});
             writes.push(PeopleWrite::User(row.clone()));
-            let entry = Entry { action, app_id: None, detail };
+            let entry = PeopleAuditEntry { action, app_id: None, detail };
             write_people(core, actor, revision, id, writes, entry).await?;
             Ok(User { row, grants: found.grants }.into())
         })
@@ -195,7 +195,8 @@ impl InstanceHandle {
             }
             let (secret, link) = new_link(id, core.now());
             let detail = json!({"email": found.row.email});
-            let entry = Entry { action: AuditAction::UserLinkMade, app_id: None, detail };
+            let entry =
+                PeopleAuditEntry { action: AuditAction::UserLinkMade, app_id: None, detail };
             let row = UserRow { epoch: found.row.epoch + 1, ..found.row };
             let writes = vec![PeopleWrite::User(row), PeopleWrite::Link(link)];
             let mail = queued(core, id, delivery);
@@ -220,7 +221,7 @@ impl Accounts<'_> {
 pub(super) enum LinkDelivery<'l> {
     /// The caller gets it and passes it on.
     Returned,
-    /// By e-mail. The link that is sent is made when it is sent; that of the caller is not shown.
+    /// By e-mail. The link is created when the e-mail is sent; the caller does not see it.
     Mailed { language: Option<&'l str> },
 }
 
@@ -276,7 +277,8 @@ pub(super) async fn make_user(
         let user = User { row: row.clone(), grants: vec![grant] };
         let writes =
             vec![PeopleWrite::User(row), PeopleWrite::Grant(grant), PeopleWrite::Link(link)];
-        let entry = Entry { action: AuditAction::UserCreated, app_id: new.app_id, detail };
+        let entry =
+            PeopleAuditEntry { action: AuditAction::UserCreated, app_id: new.app_id, detail };
         let (id, mail) = (user.row.user_id, queued(core, user.row.user_id, delivery));
         write_people_with(core, actor, revision, id, writes, entry, mail).await?;
         Ok(Some((user.into(), secret)))
@@ -311,7 +313,7 @@ pub(super) async fn change_role(
         };
         let detail =
             json!({"email": found.row.email, "role": role, "before": before, "appId": app});
-        let entry = Entry { action: AuditAction::UserRoleChanged, app_id: app, detail };
+        let entry = PeopleAuditEntry { action: AuditAction::UserRoleChanged, app_id: app, detail };
         write_people(core, actor, revision, id, vec![write], entry).await?;
         found.grants.retain(|grant| grant.app_id != app);
         found.grants.extend(role.map(|role| GrantRow { user_id: id, app_id: app, role }));

@@ -8,10 +8,10 @@ use sluice_flow::id::AssetId;
 
 use super::{ENTRY_BYTES, Lookup, Registry, RegistryWeighter};
 use crate::shown_images::ServedImage;
-use crate::single_flight::Entry;
+use crate::single_flight::CacheEntry;
 
-impl Weighter<AssetId, Entry<ServedImage>> for RegistryWeighter {
-    fn weight(&self, _: &AssetId, asset: &Entry<ServedImage>) -> u64 {
+impl Weighter<AssetId, CacheEntry<ServedImage>> for RegistryWeighter {
+    fn weight(&self, _: &AssetId, asset: &CacheEntry<ServedImage>) -> u64 {
         ENTRY_BYTES + asset.value.as_ref().map_or(0, |asset| asset.served.weight() as u64)
     }
 }

@@ -8,7 +8,7 @@ use sluice_store::{FlowRow, StoreResult};
 
 use super::{ENTRY_BYTES, HostedApp, Lookup, Registry, RegistryWeighter};
 use crate::branding::Branding;
-use crate::single_flight::Entry;
+use crate::single_flight::CacheEntry;
 
 /// The branding of a flow with its own design.
 #[derive(Debug)]
@@ -17,14 +17,14 @@ pub(crate) struct FlowBranding {
     pub(crate) branding: Branding,
 }
 
-impl quick_cache::Weighter<AppId, Entry<HostedApp>> for RegistryWeighter {
-    fn weight(&self, _: &AppId, app: &Entry<HostedApp>) -> u64 {
+impl quick_cache::Weighter<AppId, CacheEntry<HostedApp>> for RegistryWeighter {
+    fn weight(&self, _: &AppId, app: &CacheEntry<HostedApp>) -> u64 {
         ENTRY_BYTES + app.value.as_ref().map_or(0, |app| app.branding.weight() as u64)
     }
 }
 
-impl quick_cache::Weighter<FlowId, Entry<FlowBranding>> for RegistryWeighter {
-    fn weight(&self, _: &FlowId, flow: &Entry<FlowBranding>) -> u64 {
+impl quick_cache::Weighter<FlowId, CacheEntry<FlowBranding>> for RegistryWeighter {
+    fn weight(&self, _: &FlowId, flow: &CacheEntry<FlowBranding>) -> u64 {
         ENTRY_BYTES + flow.value.as_ref().map_or(0, |flow| flow.branding.weight() as u64)
     }
 }

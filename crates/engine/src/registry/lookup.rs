@@ -1,7 +1,7 @@
-//! A lookup in the registry: answered from the cache at once, or a load that is waited for.
+//! A lookup in the registry: answered from the cache at once, or by a load that the caller awaits.
 //!
-//! It is a value and no `async fn`, whose code every crate that waits for it would contain. A load
-//! is boxed, so that requests which find everything in the cache need no room for it.
+//! It is a value, not an `async fn`, whose code would be compiled into every crate that awaits it.
+//! A load is boxed, so that requests that find everything in the cache need no memory for it.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -49,7 +49,7 @@ pub(super) fn by_status(state: &FlowState) -> Option<[Arc<EncodedBody>; 3]> {
     }))
 }
 
-/// The grace period that publishing this flow gives to the version before.
+/// The grace period that publishing this flow gives to the previous version.
 pub(crate) fn grace_seconds(state: &FlowState) -> u32 {
     let own = state.flow.grace_window_seconds;
     own.or(state.app_grace_window_seconds).unwrap_or(GRACE_DEFAULT_SECONDS)

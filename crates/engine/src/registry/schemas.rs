@@ -13,7 +13,7 @@ use sluice_store::{StoreError, StoreResult};
 
 use super::{ENTRY_BYTES, LARGE_EXPECTED, Lookup, Registry, RegistryWeighter, VersionView};
 use crate::encoded_body::EncodedBody;
-use crate::single_flight::{Entry, SingleFlightCache};
+use crate::single_flight::{CacheEntry, SingleFlightCache};
 
 /// The memory limit for schemas, in bytes.
 const SCHEMAS_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -32,8 +32,8 @@ pub(super) fn cache() -> SingleFlightCache<SchemaKey, ServedSchema, RegistryWeig
     SingleFlightCache::new(cache)
 }
 
-impl Weighter<SchemaKey, Entry<ServedSchema>> for RegistryWeighter {
-    fn weight(&self, _: &SchemaKey, schema: &Entry<ServedSchema>) -> u64 {
+impl Weighter<SchemaKey, CacheEntry<ServedSchema>> for RegistryWeighter {
+    fn weight(&self, _: &SchemaKey, schema: &CacheEntry<ServedSchema>) -> u64 {
         ENTRY_BYTES + schema.value.as_ref().map_or(0, |schema| schema.served.weight() as u64)
     }
 }

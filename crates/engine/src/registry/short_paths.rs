@@ -1,5 +1,5 @@
-//! Flows by their short paths. A path is a change of its app that the public can see, so its entry
-//! is outdated with the others of the app.
+//! Flows by their short paths. Changing a path is a change of its app that the public can see, so
+//! its entry is outdated with the others of the app.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! A report is live: it stores what to show, never a number, so that an erased response is gone
 //! from it too. The secret in the link has 128 random bits; only its hash is stored, and it is
-//! shown once. Making a report takes data out of the app, so it needs the scope `export`.
+//! shown once. Creating a report shares data outside the app, so it needs the scope `export`.
 //! [`reading`] is the reader's side.
 
 mod filters;
@@ -191,7 +191,7 @@ impl FlowHandle {
         Ok(rows.into_iter().map(|row| Report::new(row, now)).collect())
     }
 
-    /// One of them.
+    /// One report of the flow.
     #[boxed]
     pub async fn get_report(&self, id: ReportId) -> AdminResult<Report> {
         let core = self.permit.core(Scope::Read)?;
@@ -335,7 +335,7 @@ fn row_faults(row: &ReportRow, history: &QuestionHistory, now: Timestamp) -> Vec
         let message = if !history.questions.iter().any(|it| it.id == *id) {
             "is not a question that this flow has asked"
         } else if row.questions.iter().take(at).any(|it| it == id) {
-            "is there twice"
+            "occurs twice"
         } else {
             continue;
         };

@@ -23,7 +23,7 @@ use crate::handle::FlowHandle;
 use crate::people::{Refusal, Secret};
 use crate::tokens::hash_of;
 
-/// How long a reader does not have to enter the password again, in milliseconds.
+/// How long a pass is valid, in milliseconds: until then the password is not needed again.
 const PASS_MILLIS: i64 = 4 * HOUR_MILLIS;
 
 /// A report that can be opened, perhaps with a password.

@@ -1,4 +1,5 @@
-//! What a node knows of the logs that it publishes: how far each one is published, and its lease.
+//! What a node knows about the logs that it publishes: how far each one is published, and its
+//! lease.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::admin::AdminResult;
 use crate::core::Core;
 use crate::events::{is_known, payloads, query_after, start};
 
-/// Events of a page: what is published before its positions can move, within the limit of time.
+/// The most events and bytes of a page, which is published as a whole, within the time limit.
 const PAGE: (usize, usize) = (128, 2 * 1024 * 1024);
 
 /// The logs of all apps.
@@ -102,7 +103,7 @@ impl Logs {
         (self.saved_at, self.leased_until) = (Instant::now(), leased_until);
     }
 
-    /// Another node publishes: what this one knows is where that one may be, or behind it.
+    /// Another node publishes: its positions are the same as those known here, or later.
     pub(super) fn leave(&mut self) {
         self.apps.values_mut().for_each(|log| log.is_unsaved = false);
         self.leased_until = None;
@@ -131,7 +132,7 @@ impl AppLog {
         }
     }
 
-    /// Notes a refusal: the log is read again after a pause that grows.
+    /// Records a refusal: the log is read again after a pause that grows.
     pub(super) fn refused(&mut self, pause_max: Duration) {
         let pause = Duration::from_secs(1 << self.refusals.min(6)).min(pause_max);
         self.next_at = Instant::now() + pause;

@@ -1,9 +1,9 @@
 //! Publishes the event logs of all apps to another system: a sink, such as a stream of NATS.
 //!
-//! Every event is published at least once, with its id, by which the sink recognises a repetition.
+//! Every event is published at least once, with its id, by which the sink recognises a duplicate.
 //! The position of each app is kept in the store ([`sluice_store::SinkStore`]). One node publishes
-//! at a time ([`worker`]); if it stops, another one continues. A transport provides the sink.
-//! An event that is too large for the sink is published without its contents
+//! at a time ([`worker`]); if it stops, another one continues. A transport provides the sink. An
+//! event that is too large for the sink is published without its contents
 //! ([`Payload::without_contents`]). Deliberately absent: skipping an event for another reason.
 
 mod logs;

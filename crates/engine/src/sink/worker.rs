@@ -1,12 +1,12 @@
 //! The background work that publishes events to a sink.
 //!
 //! Every node reads the logs of all apps in turn. When one has something to publish, the node takes
-//! the lease of the sink and publishes page by page. It notes the positions every second, because a
+//! the lease of the sink and publishes page by page. It saves the positions every second, because a
 //! write for each page would cost the store a sync: after a crash the events of the last second are
-//! published again. While nothing is new, nothing is written, and the lease ends by itself. A sink
-//! that takes nothing is left alone for a moment, and its lease is given back: another node may
-//! reach it. The same if an event has a type of a newer release: a node of that release publishes
-//! it, and none that follows it in its app is published before.
+//! published again. While nothing is new, nothing is written, and the lease ends by itself. If the
+//! sink takes nothing, the node pauses and releases the lease: another node may reach the sink. It
+//! also does so if an event has a type of a newer release: a node of that release publishes the
+//! event, and no later event of the app is published before it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +26,8 @@ use crate::sink_position::waiting_since;
 
 /// The length of a lease.
 const LEASE_SECONDS: i64 = 15;
-/// What must be left of it before a page is published: the page, and the write after it.
+/// The time that must be left of it before a page is published: for the page, and the write after
+/// it.
 const LEFT_SECONDS: i64 = PUBLISH_MAX.as_secs() as i64 + 2;
 /// How often positions that moved are written.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
@@ -53,16 +54,16 @@ pub(crate) struct SinkWorker {
     /// Absent if nothing is published.
     options: Option<SinkOptions>,
     worker: WorkerId,
-    state: Mutex<State>,
+    state: Mutex<PublishingState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PublishingState {
     /// Absent if the positions must be read again.
     logs: Option<Logs>,
     /// The sink took nothing when it was last tried.
     is_down: bool,
-    /// This node was the last that published, as far as it knows: others look less often.
+    /// As far as this node knows, it was the last one to publish: other nodes check less often.
     is_last: bool,
     /// While nothing is sent: when the logs were read, and the time of the oldest event that waits.
     held: Option<(Instant, Option<Timestamp>)>,
@@ -71,19 +72,19 @@ struct State {
 /// Whether this node may publish.
 enum Lease {
     Held,
-    /// It was taken now: what was read before may be published already.
+    /// It was just taken: events that were read before may already be published.
     New,
     OfAnother,
 }
 
-/// What became of a page.
+/// The outcome of publishing a page.
 enum PublishedPart {
     All,
     Refused,
     Unavailable(String),
 }
 
-/// What a round has come to, for the next one.
+/// The outcome of a round, for the next one.
 #[derive(Default)]
 struct Round {
     has_more: bool,
@@ -125,8 +126,8 @@ impl SinkWorker {
         }
     }
 
-    /// Publishes everything that can be read now, and notes it, if this node can get the lease.
-    /// Returns whether it did.
+    /// Publishes everything that can be read now, and saves the positions, if this node can get the
+    /// lease. Returns whether it did.
     pub(crate) async fn publish_all(&self) -> Result<bool, StoreError> {
         let Some(options) = &self.options else { return Ok(false) };
         let mut state = self.state.lock().await;
@@ -146,7 +147,7 @@ impl SinkWorker {
         }
     }
 
-    /// Notes what was published and gives the lease back, before the store is closed.
+    /// Saves the sink position and releases the lease, before the store is closed.
     pub(crate) async fn close(&self) {
         let Some(options) = &self.options else { return };
         let mut state = self.state.lock().await;
@@ -154,15 +155,15 @@ impl SinkWorker {
             && (logs.is_unsaved() || logs.is_leased(self.core.now()))
             && let Err(error) = self.save(options, &mut logs, 0).await
         {
-            tracing::warn!(%error, "the last published events were not noted");
+            tracing::warn!(%error, "cannot save the sink position");
         }
     }
 
-    /// What this node knows; read from the store if it knows nothing.
+    /// The logs that this node knows; read from the store if it knows none.
     async fn logs<'s>(
         &self,
         options: &SinkOptions,
-        state: &'s mut State,
+        state: &'s mut PublishingState,
     ) -> Result<&'s mut Logs, StoreError> {
         Ok(match &mut state.logs {
             Some(logs) => logs,
@@ -174,7 +175,11 @@ impl SinkWorker {
     }
 
     /// One round over the apps. Returns how long to wait for the next one.
-    async fn pass(&self, options: &SinkOptions, state: &mut State) -> Result<Duration, StoreError> {
+    async fn pass(
+        &self,
+        options: &SinkOptions,
+        state: &mut PublishingState,
+    ) -> Result<Duration, StoreError> {
         let is_last = state.is_last;
         let logs = self.logs(options, state).await?;
         self.list_apps(options, logs).await?;
@@ -219,11 +224,11 @@ impl SinkWorker {
         self.end(options, state, round).await
     }
 
-    /// Ends a round: reports it, and saves or gives the lease back. Returns the pause.
+    /// Ends a round: reports it, and saves the positions or releases the lease. Returns the pause.
     async fn end(
         &self,
         options: &SinkOptions,
-        state: &mut State,
+        state: &mut PublishingState,
         round: Round,
     ) -> Result<Duration, StoreError> {
         let (now, sink) = (self.core.now(), options.sink.name());
@@ -258,7 +263,7 @@ impl SinkWorker {
     async fn leave(
         &self,
         options: &SinkOptions,
-        state: &mut State,
+        state: &mut PublishingState,
     ) -> Result<Duration, StoreError> {
         // What was read stays known, so that an idle node reads no more than others.
         state.logs.iter_mut().for_each(Logs::leave);
@@ -352,7 +357,7 @@ impl SinkWorker {
             Ok(page) => page,
             Err(AdminError::Store(error)) if is_final(&error) => return Err(error),
             Err(error) => {
-                // The logs of the other apps go on.
+                // The logs of the other apps continue.
                 let source = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::warn!(%error, source, %app, "the events of an app cannot be read");
                 log.next_at = Instant::now() + RETRY_INTERVAL;
@@ -363,7 +368,8 @@ impl SinkWorker {
             && log.unknown.replace(row.event_id) != Some(row.event_id)
         {
             let (event, kind) = (row.event_id, row.kind.as_str());
-            tracing::warn!(%app, %event, kind, "an event is left to a node of a newer release");
+            let what = "an event of an unknown type waits for a node of a newer release";
+            tracing::warn!(%app, %event, kind, "{what}");
         }
         Ok(Some(page))
     }
@@ -411,7 +417,7 @@ impl SinkWorker {
         }
     }
 
-    /// Notes positions that moved a while ago. Returns false if another node has the lease.
+    /// Saves positions that moved a while ago. Returns false if another node has the lease.
     async fn save_if_due(
         &self,
         options: &SinkOptions,
@@ -423,7 +429,7 @@ impl SinkWorker {
         }
     }
 
-    /// Notes the positions that moved, and renews the lease for these seconds. Returns false if
+    /// Saves the positions that moved, and renews the lease for these seconds. Returns false if
     /// another node has it.
     async fn save(
         &self,

@@ -146,7 +146,8 @@ fn key_of(thread: &Thread, question: &Question, key: u32) -> Option<u32> {
     thread.kind.key(question.question_type.count_method(), key)
 }
 
-/// Adds who answers what. An answer to an earlier type of a question counts as none.
+/// Adds how many responses answer both questions, one or none. An answer to an earlier type of a
+/// question does not count.
 fn add_answered(sums: &mut CrosstabCounts, counts: &CrosstabCounts, row: bool, column: bool) {
     for (in_rows, in_columns, responses) in [
         (row, column, counts.both),

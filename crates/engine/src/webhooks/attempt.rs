@@ -90,7 +90,7 @@ pub(super) struct Attempted {
     /// Absent if the server stopped before there was a reply.
     pub(super) verdict: Option<Verdict>,
     pub(super) latency: Duration,
-    /// What was sent about a response and answered with a text.
+    /// Events about responses that the receiver answered with a text.
     pub(super) answered: Vec<Answered>,
 }
 
@@ -110,7 +110,7 @@ impl Answered {
     }
 }
 
-/// Sends events. Never fails: what went wrong is in the deliveries.
+/// Sends events. Never fails: errors are recorded in the deliveries.
 pub(super) async fn send(
     core: Arc<Core>,
     sender: Arc<dyn WebhookSender>,
@@ -160,7 +160,7 @@ pub(super) async fn send(
     Attempted { deliveries, verdict: Some(verdict), latency, answered }
 }
 
-/// Sends a request and waits for its reply; `None` if the server stops before.
+/// Sends a request and waits for its reply; `None` if the server stops before it.
 async fn exchange(
     sender: &dyn WebhookSender,
     stop: &Stop,
@@ -175,14 +175,14 @@ async fn exchange(
     }
 }
 
-/// The server stops: what the receiver made of the request is unknown, so it is sent again.
+/// The server stops: whether the receiver accepted the request is unknown, so it is sent again.
 fn cut_off(
     core: &Core,
     attempt: Attempt,
     batch_id: Option<String>,
     attempted_at: Timestamp,
 ) -> Attempted {
-    // One time for all, so that a batch stays one.
+    // One time for all, so that a batch stays together.
     let next_at = Some(core.now());
     let waits = |item: Item| DeliveryRow {
         state: DeliveryState::Waiting,

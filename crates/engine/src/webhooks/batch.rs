@@ -21,8 +21,8 @@ struct Events<'p> {
     events: Vec<&'p Payload>,
 }
 
-/// The id and the body of a batch that is sent now. One that is sent again keeps its id, also if
-/// an event of it was deleted in the meantime.
+/// The id and the body of a batch that is sent now. A batch that is sent again keeps its id, even
+/// if one of its events was deleted in the meantime.
 pub(super) fn message<'p>(
     known_id: Option<&str>,
     events: impl Iterator<Item = &'p Payload>,

@@ -21,7 +21,7 @@ use crate::events::find_payloads;
 use crate::handle::AppHandle;
 use crate::outbound_hold::held;
 
-/// A delivery with what is sent, if its event still exists.
+/// A delivery, with its payload if its event still exists.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     pub row: DeliveryRow,
@@ -61,7 +61,7 @@ impl AppHandle {
         Ok(Delivery { row, payload })
     }
 
-    /// Sends the event of a delivery again, whatever became of it.
+    /// Sends the event of a delivery again, regardless of its previous outcome.
     #[boxed]
     pub async fn redeliver(&self, endpoint: EndpointId, id: DeliveryId) -> AdminResult<()> {
         let found = self.delivery(endpoint, id).await?;
@@ -72,7 +72,7 @@ impl AppHandle {
         self.redeliver_all(endpoint, Redelivery::One(id), json!({"deliveryId": id})).await
     }
 
-    /// Sends again what was given up and was last sent at or after this time.
+    /// Sends deliveries again that were given up and last sent at or after this time.
     #[boxed]
     pub async fn redeliver_failed(
         &self,
@@ -99,8 +99,8 @@ impl AppHandle {
         .map(|_| ())
     }
 
-    /// Sends a test event now, once, and returns what became of it. It is in the log of deliveries,
-    /// and in no other.
+    /// Sends a test event now, once, and returns its outcome. It appears in the log of deliveries,
+    /// and in no other log.
     #[boxed]
     pub async fn send_test_event(&self, endpoint: EndpointId) -> AdminResult<DeliveryRow> {
         let core = self.permit.core(Scope::Admin)?;

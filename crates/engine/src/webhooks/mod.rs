@@ -118,7 +118,7 @@ pub struct Endpoint {
     pub disabled_at: Option<Timestamp>,
     /// `gone` or `failing`; absent if a person disabled it.
     pub disabled_reason: Option<String>,
-    /// Until when the previous secret signs as well.
+    /// Until when requests are also signed with the previous secret.
     pub previous_secret_until: Option<Timestamp>,
     pub created_at: Timestamp,
 }
@@ -228,7 +228,8 @@ impl AppHandle {
         let core = self.permit.core(Scope::Admin)?;
         let before = self.endpoint_row(core, id).await?;
         let row = patched(before.clone(), patch);
-        // What was allowed once can be kept, and disabled, although it is not allowed any more.
+        // A URL that was allowed once can stay, and its endpoint be disabled, even if it is no
+        // longer allowed.
         let is_kept = patch.enabled != Some(true) && row.url == before.url;
         let check = if is_kept { UrlCheck::Known } else { UrlCheck::New };
         self.must_be_sound(core, &row, check).await?;
@@ -274,7 +275,7 @@ impl AppHandle {
         .await
     }
 
-    /// Replaces the secret. The previous one signs as well for this time.
+    /// Replaces the secret. For this time, requests are also signed with the previous one.
     #[boxed]
     pub async fn rotate_endpoint_secret(
         &self,

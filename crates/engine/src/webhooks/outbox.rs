@@ -41,12 +41,12 @@ impl Deliveries {
         Self { sender, ..Self::default() }
     }
 
-    /// Which apps have endpoints has changed.
+    /// Must be called when an app gets its first endpoint, or loses its last.
     pub(crate) fn forget_apps(&self) {
         *self.apps.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The apps with endpoints, if they were read lately.
+    /// The apps with endpoints, if they were read recently.
     pub(super) fn known_apps(&self) -> Option<Arc<Vec<AppId>>> {
         let known = self.apps.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.as_ref().filter(|(read, _)| read.elapsed() < APPS_INTERVAL);

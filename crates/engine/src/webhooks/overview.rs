@@ -1,5 +1,5 @@
-//! Endpoints with how their deliveries went, for people who look after them. Everything that is
-//! read here has a limit, however much waits.
+//! Endpoints and the outcomes of their deliveries, for administrators. Every read has a limit,
+//! however large the backlog.
 
 use sluice_flow::event::delivery::WAITING_MAX;
 use sluice_flow::id::{DeliveryId, EndpointId};
@@ -26,7 +26,7 @@ pub struct EndpointOverview {
     pub waiting: usize,
     /// How many deliveries failed, of those that are kept.
     pub failed: usize,
-    /// When the kept deliveries were last sent, and what became of them.
+    /// The states of the kept deliveries, and when they were last sent.
     pub sent: Vec<(DeliveryState, Timestamp)>,
     /// Newest first.
     pub deliveries: Vec<DeliveryRow>,

@@ -17,14 +17,14 @@ const WINDOW: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Pacing {
     metrics: Arc<Metrics>,
-    state: Mutex<State>,
+    state: Mutex<PacingState>,
 }
 
 impl Pacing {
     pub(super) fn new(metrics: &Arc<Metrics>) -> Self {
         let seen =
             Seen { at: Instant::now(), responses: metrics.stored(), writes: metrics.writes() };
-        let state = State { seen, load: Load::default(), next: seen.at };
+        let state = PacingState { seen, load: Load::default(), next: seen.at };
         Self { metrics: Arc::clone(metrics), state: Mutex::new(state) }
     }
 
@@ -46,14 +46,14 @@ struct Seen {
 }
 
 #[derive(Debug)]
-struct State {
+struct PacingState {
     seen: Seen,
     load: Load,
     /// When the next request may start.
     next: Instant,
 }
 
-impl State {
+impl PacingState {
     fn turn(&mut self, now: Seen, cost: u32, waited_millis: i64) -> Instant {
         let passed = now.at.saturating_duration_since(self.seen.at);
         if passed >= WINDOW {
@@ -75,9 +75,9 @@ impl State {
 mod tests {
     use super::*;
 
-    fn state(at: Instant) -> State {
+    fn state(at: Instant) -> PacingState {
         let seen = Seen { at, responses: 0, writes: 0 };
-        State { seen, load: Load::default(), next: at }
+        PacingState { seen, load: Load::default(), next: at }
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(state.turn(now, 10, 0), after(10), "a batch");
         assert_eq!(state.turn(now, 5, 60_000), after(30), "it costs more");
         assert_eq!(state.turn(now, 1, 0), after(32), "one that has waited costs less");
-        // What was not used is not made up for.
+        // Unused capacity does not accumulate.
         let later = Seen { at: after(900), responses: 19_000, writes: 760 };
         assert_eq!(state.turn(later, 1, 0), later.at);
     }

@@ -22,7 +22,7 @@ pub(crate) fn new_secret() -> String {
     format!("{PREFIX}{}", STANDARD.encode(key))
 }
 
-/// Seals a secret for its endpoint, or says why that is impossible.
+/// Seals a secret for its endpoint, or returns why that is impossible.
 pub(crate) fn seal(vault: &Vault, endpoint: EndpointId, secret: &str) -> Result<String, String> {
     vault.seal(SecretPurpose::Webhook(endpoint), secret)
 }
@@ -40,7 +40,7 @@ pub(crate) fn secrets(
     let previous = row.previous_secret.as_ref();
     let previous = previous.filter(|_| row.previous_until.is_some_and(|until| now < until));
     let mut secrets = vec![open(vault, row.endpoint_id, &row.secret)?];
-    // One that cannot be opened any more must not keep events from being sent.
+    // A secret that can no longer be opened must not prevent events from being sent.
     secrets.extend(previous.and_then(|sealed| open(vault, row.endpoint_id, sealed).ok()));
     Ok(secrets)
 }

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 const PROMPT_MAX: usize = 32;
 /// Slots of endpoints that are slow.
 const SLOW_MAX: usize = 64;
-/// Endpoints with requests at a time, with those that have left their slot.
+/// Endpoints with requests at a time, including those that have left their slot.
 const ALL_MAX: usize = 512;
 /// A receiver that needs longer than this is slow.
 pub(super) const SLOW_AFTER: Duration = Duration::from_secs(1);
@@ -82,7 +82,7 @@ impl EndpointSlots {
         }
     }
 
-    /// The endpoints whose receivers were slow lately.
+    /// The endpoints whose receivers were slow recently.
     pub(super) fn known_slow(&self) -> Vec<EndpointId> {
         let mut known = locked(&self.known_slow);
         known.retain(|_, at| at.elapsed() < REMEMBERED);
@@ -133,7 +133,7 @@ impl EndpointSlot {
         self.held.is_some()
     }
 
-    /// Notes that the receiver is slow, and changes to a slot for slow ones. If none is free, the
+    /// Records that the receiver is slow, and changes to a slot for slow ones. If none is free, the
     /// requests that are running end, and the endpoint starts no more.
     pub(super) fn turn_slow(&mut self) {
         locked(&self.slots.known_slow).insert(self.endpoint, Instant::now());
@@ -143,7 +143,7 @@ impl EndpointSlot {
         }
     }
 
-    /// Notes that the receiver answered in time.
+    /// Records that the receiver answered in time.
     pub(super) fn was_prompt(&self) {
         locked(&self.slots.known_slow).remove(&self.endpoint);
     }

@@ -1,5 +1,5 @@
-//! One step of work on an endpoint: reads what it has not received, sends it, and notes what became
-//! of it. A step is bounded in time, so that it ends within its lease, and in bytes.
+//! One step of work on an endpoint: reads the events that it has not received, sends them, and
+//! records the outcomes. A step is bounded in time, so that it ends within its lease, and in bytes.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) struct Stepped {
     pub(super) cursor: Option<EventId>,
     pub(super) failing_since: Option<Timestamp>,
     pub(super) failures: u32,
-    /// The receiver wants nothing more.
+    /// The receiver no longer accepts events.
     pub(super) is_gone: bool,
     /// Whether there is more to send now.
     pub(super) has_more: bool,
@@ -59,7 +59,7 @@ pub(super) struct Stepped {
     pub(super) read_up_to: Option<Timestamp>,
     /// When the events of a batch have waited for long enough.
     pub(super) batch_at: Option<Timestamp>,
-    /// What was answered with a text, about responses.
+    /// Events about responses that the receiver answered with a text.
     pub(super) answered: Vec<Answered>,
     /// How many times replies had been removed before anything was read.
     pub(super) removals: u32,
@@ -170,7 +170,7 @@ fn whole_batches(mut due: Vec<DeliveryRow>, is_full: bool) -> Vec<DeliveryRow> {
     due
 }
 
-/// The requests for these events, in order. What shared a request before does so again.
+/// The requests for these events, in order. Events that shared a request before do so again.
 fn grouped(endpoint: &EndpointRow, items: Vec<Item>) -> Vec<Attempt> {
     let most = if batches(endpoint) { BATCH_MAX } else { 1 };
     let mut attempts: Vec<Attempt> = Vec::new();
@@ -304,7 +304,7 @@ async fn run(
                 }
                 stepped.note(attempted, lines.core.now());
             }
-            // Nothing of this step is noted, so that no event is skipped.
+            // Nothing of this step is recorded, so that no event is skipped.
             Some(Err(panicked)) => return Err(StoreError::Failed(Box::new(panicked)).into()),
             None => break,
         }
@@ -325,8 +325,8 @@ fn turn_of(lines: &Lines, next: &Attempt) -> Instant {
     lines.pacing.turn(cost(next.0.len()), next.waited_millis(lines.core.now()))
 }
 
-/// The next result: `Some(None)` if nothing is running and nothing waits for its turn; `None` if a
-/// time has come, or the server stops.
+/// The next result: `Some(None)` if nothing is running and nothing waits for its turn; `None` at
+/// the first of the two times, or if the server stops.
 async fn next_reply(
     lines: &Lines,
     running: &mut JoinSet<Attempted>,

@@ -1,4 +1,4 @@
-//! Notes which apps have something new, so that their endpoints are checked soon.
+//! Marks apps that have something new, so that their endpoints are checked soon.
 //!
 //! A submission sets one flag; nothing else happens on its way. Flags are shared by apps with the
 //! same hash: waking an endpoint in vain costs one read.

@@ -41,7 +41,7 @@ use crate::stop::Phase;
 const TICK: Duration = Duration::from_millis(250);
 /// How often the backlog is counted for the metrics.
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(15);
-/// How long an endpoint is left alone if nothing is new. Its position is saved as often.
+/// How often an endpoint without new events is checked. Its position is saved as often.
 const IDLE_SECONDS: i64 = 30;
 /// When an endpoint is checked again whose log is held back.
 const HELD_BACK_SECONDS: i64 = 1;
@@ -53,9 +53,9 @@ const LEASE_SECONDS: i64 = 40;
 pub(super) const KEPT_MAX: usize = 1_000;
 /// How long finished deliveries are kept.
 const KEPT_SECONDS: i64 = 30 * DAY_SECONDS;
-/// How long it may take after that to note what was cut off.
+/// How long it may take after that to record what was cut off.
 const NOTED_MAX: Duration = Duration::from_secs(3);
-/// The actor of what happens by itself.
+/// The actor of automatic actions.
 const ACTOR: &str = "webhooks";
 
 const _: () = assert!(STEP_MAX.as_secs() + ATTEMPT_MAX.as_secs() + 10 < LEASE_SECONDS as u64);
@@ -65,8 +65,8 @@ pub(crate) struct DeliveryWorker {
     core: Arc<Core>,
     worker: WorkerId,
     slots: Arc<EndpointSlots>,
-    /// Apps with something new, and when that can be read. An endpoint that is woken before would
-    /// find nothing, and be left alone.
+    /// Apps with something new, and when that can be read. An endpoint that is woken earlier would
+    /// find nothing, and wait for its next check.
     woken: Mutex<Vec<(Timestamp, Vec<AppId>)>>,
     /// The work on endpoints; it ends when this is dropped.
     tasks: Mutex<JoinSet<()>>,
@@ -133,8 +133,9 @@ impl DeliveryWorker {
         let _ = tokio::time::timeout(NOTED_MAX, self.looking.lock()).await;
     }
 
-    /// Ends the work on endpoints before the store is closed. What became of the requests is noted,
-    /// and the leases are released. A request that takes too long is cut off, to be sent again.
+    /// Ends the work on endpoints before the store is closed. The outcomes of the requests are
+    /// recorded, and the leases are released. A request that takes too long is cut off, to be sent
+    /// again.
     pub(crate) async fn close(&self) {
         let left = self.core.stop.time_left();
         let is_lost = *self.core.lost.borrow();
@@ -273,7 +274,7 @@ impl EndpointTask {
                 Err(error) => {
                     // The lease ends by itself; then a node tries again.
                     let source = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::warn!(%error, source, endpoint = %id, "an endpoint was not served");
+                    tracing::warn!(%error, source, endpoint = %id, "cannot deliver to an endpoint");
                     return false;
                 }
             }
@@ -398,7 +399,7 @@ fn due_again(core: &Core, stepped: &Stepped, now: Timestamp) -> Timestamp {
 }
 
 /// Disables an endpoint, with an event and an audit entry; unless someone enabled it again, which
-/// clears its record.
+/// clears its failures.
 async fn disable(
     core: &Arc<Core>,
     endpoint: &EndpointRow,

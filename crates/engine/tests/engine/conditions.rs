@@ -28,7 +28,7 @@ impl Overtaken {
     async fn evaluate(&self) -> StoreResult<bool> {
         let (other, app, change) = (Arc::clone(&self.other), self.app, self.change.clone());
         let is_first = self.evaluations.fetch_add(1, Ordering::SeqCst) == 0;
-        // In a task of its own: what another process does is not part of this request.
+        // In a separate task: what another process does is not part of this request.
         let evaluated = tokio::spawn(async move {
             let handle = other.engine.app(&other.actor, Scope::Write, app).await.unwrap();
             let name = handle.row.name.clone();

@@ -252,7 +252,7 @@ async fn the_scrub_finds_damage_and_stops_the_service() {
     engine.close().await;
 }
 
-/// A newer node may have written it, so the service goes on.
+/// A newer node may have written it, so the service continues.
 #[tokio::test]
 async fn a_row_that_this_build_cannot_decode_is_counted_and_is_no_damage() {
     let folder = tempfile::tempdir().unwrap();

@@ -120,7 +120,7 @@ async fn three_times_the_load_of_a_slow_disk_keeps_its_goodput_and_it_recovers_w
 
 #[tokio::test]
 async fn a_submission_whose_client_has_gone_is_not_written_and_a_retry_stores_it() {
-    // One write at a time, so that what waits goes on waiting.
+    // One write at a time, so that the waiting submissions keep waiting.
     let world = World::with_lanes(Lanes { count: 1, by_app: false }).await;
     let app = world.app().await;
     let flow = world.flow(&app).await.flow.flow_id;

@@ -145,7 +145,7 @@ async fn a_publish_takes_effect_at_once() {
     assert_eq!(version_in(&resolved), second.to_string());
 }
 
-/// Publishes of which one must be seen in time.
+/// Publishes, one of which must be seen in time.
 const ROUNDS_MAX: usize = 20;
 
 #[tokio::test]

@@ -262,7 +262,7 @@ async fn nodes_that_wait_publish_nothing_twice() {
         let all = || sinks.iter().map(|sink| sink.got(shop.app).len()).sum::<usize>();
         let published = async {
             while all() < submitted.len() + 1 {
-                // As fast as the time of the interval in which positions are noted.
+                // As fast as the time of the interval in which positions are saved.
                 first.clock.advance_millis(20);
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }

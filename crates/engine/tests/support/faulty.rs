@@ -22,8 +22,6 @@ mod assets;
 mod closing;
 #[path = "faulty_counts.rs"]
 mod counts;
-#[path = "faulty/delivery_health.rs"]
-mod delivery_health;
 #[path = "faulty/events.rs"]
 mod events;
 #[path = "faulty/mails.rs"]
@@ -34,6 +32,8 @@ mod moving;
 mod reports;
 #[path = "faulty/short_paths.rs"]
 mod short_paths;
+#[path = "faulty/status.rs"]
+mod status;
 #[path = "faulty/tamper.rs"]
 mod tamper;
 #[path = "faulty/test_responses.rs"]
@@ -59,7 +59,7 @@ pub enum Mood {
     Failing,
     /// Lookups of keys, apps, flows and versions fail after this long.
     Hanging(Duration),
-    /// Pages of responses fail after this long; a look at a single one is answered.
+    /// Pages of responses fail after this long; a read of a single response succeeds.
     HidingResponses(Duration),
     /// The definition of the version with this number cannot be read in lists of versions.
     DamagingVersion(u32),

@@ -4,7 +4,7 @@
 //! The first byte holds two flags: whether the response is admitted, and whether it is subtracted.
 //! Then come the tags, each as its name and value, terminated by a zero; then the answered
 //! questions, each as its index in the definition and its keys, all terminated by a zero. The score
-//! is counted like the answer to a number question behind all others.
+//! is counted like the answer to a number question after all others.
 //!
 //! In a delta, [`SAME_HEAD`] replaces flags and tags that are those of the response before: many
 //! responses of one write have the same tags.
@@ -112,7 +112,7 @@ impl Contribution {
     }
 }
 
-/// The index that the score is counted under: behind all questions. Absent without scores.
+/// The index that the score is counted under: after all questions. Absent without scores.
 pub fn score_place(definition: &Definition) -> Option<u16> {
     definition.is_scored().then(|| u16::try_from(definition.questions().len()).ok()).flatten()
 }

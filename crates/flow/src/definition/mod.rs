@@ -137,7 +137,7 @@ impl Definition {
         self.respondent_analytics
     }
 
-    /// Whether a page goes on by itself after a single choice was clicked.
+    /// Whether a page advances by itself after a single choice was clicked.
     pub fn auto_advance(&self) -> bool {
         self.auto_advance
     }

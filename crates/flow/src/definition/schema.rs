@@ -36,7 +36,7 @@ fn make() -> Value {
             "respondentAnalytics": {"enum": analytics, "default": "never"},
             "autoAdvance": {
                 "type": "boolean", "default": true,
-                "description": "Whether the page goes on by itself after a single choice.",
+                "description": "Whether the page advances by itself after a single choice.",
             },
             "questions": {
                 "type": "array", "maxItems": QUESTIONS_MAX, "items": {"$ref": "#/$defs/question"}

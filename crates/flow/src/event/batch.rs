@@ -11,7 +11,7 @@ pub const BATCH_MAX: usize = 100;
 /// How long an event waits for others, in milliseconds.
 pub const BATCH_WAIT_MILLIS: i64 = 1_000;
 
-/// When to send events, of which the first could be read from this time on: `None` means now.
+/// When to send events, given the time from which the first could be read: `None` means now.
 pub fn wait_until(first: Timestamp, events: usize, now: Timestamp) -> Option<Timestamp> {
     let until = Timestamp::from_millis(first.as_millis().saturating_add(BATCH_WAIT_MILLIS));
     (events < BATCH_MAX && now < until && first <= now).then_some(until)

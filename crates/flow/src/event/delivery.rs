@@ -34,7 +34,7 @@ const JITTER_PART: u64 = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Delivered,
-    /// The receiver wants nothing more: the endpoint is disabled.
+    /// The receiver no longer accepts events: the endpoint is disabled.
     Gone,
     /// Not delivered. The receiver may have asked for a pause.
     Failed {

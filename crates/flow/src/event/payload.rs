@@ -19,7 +19,7 @@ pub const API_VERSION: &str = "2026-11";
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
-    /// The same for every attempt and every reader: receivers recognise repetitions by it.
+    /// The same for every attempt and every reader: receivers recognise duplicates by it.
     pub id: EventId,
     #[serde(rename = "type")]
     pub kind: EventType,
@@ -39,9 +39,9 @@ impl Payload {
 const KEPT_BYTES_MAX: usize = 200;
 
 impl Payload {
-    /// The same event for a reader that cannot take so much: ids, times and other short values
-    /// stay; objects, lists and long texts are left out, and `omitted` has their JSON Pointers in
-    /// `data`.
+    /// The same event for a reader that cannot take one of this size: ids, times and other short
+    /// values stay; objects, lists and long texts are left out, and `omitted` has their JSON
+    /// Pointers in `data`.
     pub fn without_contents(&self) -> Self {
         let data = serde_json::from_str::<Value>(self.data.get()).unwrap_or_default();
         let mut omitted = Vec::new();

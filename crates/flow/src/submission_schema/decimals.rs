@@ -88,7 +88,7 @@ impl<'d> Magnitude<'d> {
     fn equal(&self) -> String {
         let Self { whole, fraction, .. } = self;
         if self.is_cut {
-            // No answer has so many digits.
+            // No answer has this many digits.
             return "[^0-9.-]".to_owned();
         }
         match (whole.is_empty(), fraction.is_empty()) {

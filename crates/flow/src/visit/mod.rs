@@ -35,7 +35,7 @@ pub enum VisitStep {
     Started,
     /// A question was shown that is further than all before.
     Seen(String),
-    /// The visitor went on from a question, with or without an answer.
+    /// The visitor moved on from a question, with or without an answer.
     Passed(String),
     /// The answers were stored.
     Finished {

@@ -37,6 +37,27 @@ const FILES: &[&str] = &[
     include_str!("../../../../tests/golden/judge/shape.json"),
 ];
 
+/// The parts of other tests, in other languages, that must name every question type: the file, its
+/// text, and the start of the part. It ends at the next line that starts with a bracket.
+const QUESTION_TABLES: &[(&str, &str, &str)] = &[
+    (
+        "tests/golden/judge/generate.mjs",
+        include_str!("../../../../tests/golden/judge/generate.mjs"),
+        "const TYPES = [",
+    ),
+    (
+        "tests/clients/schema-cases.mjs",
+        include_str!("../../../../tests/clients/schema-cases.mjs"),
+        "const TYPES = {",
+    ),
+    ("tests/results/survey.py", include_str!("../../../../tests/results/survey.py"), "FIRST = ["),
+    (
+        "sdk/python/tests/generate.py",
+        include_str!("../../../../sdk/python/tests/generate.py"),
+        "TYPES = (",
+    ),
+];
+
 fn files() -> Vec<Value> {
     FILES.iter().map(|file| serde_json::from_str(file).unwrap()).collect()
 }
@@ -109,5 +130,18 @@ fn every_question_type_and_every_issue_has_a_case() {
     }
     for code in Code::ALL.iter().filter(|code| !OF_THE_SERVER.contains(code)) {
         assert!(codes.contains(code.as_str()), "no case has {}", code.as_str());
+    }
+}
+
+#[test]
+fn every_question_type_is_generated_by_the_tests_of_clients_and_results() {
+    for (path, text, start) in QUESTION_TABLES {
+        let (_, table) = text.split_once(*start).unwrap_or_else(|| panic!("{path}: no {start}"));
+        let lines = table.lines().skip(1).take_while(|line| !line.starts_with([']', '}', ')']));
+        let words: BTreeSet<&str> =
+            lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric())).collect();
+        for name in QuestionType::NAMES {
+            assert!(words.contains(*name), "{path} has no {name}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 // A flow in another page that opens from a button: in the middle (popup) or at the edge (slide).
 //
-// Pages include it with one tag, which names the flow; docs/embed.md lists its attributes. Everything is in a shadow
-// root with its own style sheet, so neither page changes the other, and no inline style needs a permission.
-// Deliberately absent: a library, cookies, and any request before the flow is opened.
+// Pages include it with one tag, which names the flow; docs/embed.md lists its attributes.
+// Everything is in a shadow root with its own style sheet, so neither page changes the other, and
+// no inline style needs a permission. Deliberately absent: a library, cookies, and any request
+// before the flow is opened.
 
 (() => {
   const script = document.currentScript;

@@ -143,7 +143,7 @@ pub(super) struct StateTexts {
     pub(super) stored: TitledText,
     /// As agreed, they are linked to the respondent.
     pub(super) linked: &'static str,
-    /// Nothing stored with them says who the respondent is.
+    /// Nothing stored with them identifies the respondent.
     pub(super) anonymous: &'static str,
     /// They are not linked, but may contain what the respondent wrote.
     pub(super) unlinked: &'static str,

@@ -34,8 +34,8 @@ fn ask_system(name: &str) -> io::Result<Vec<SocketAddr>> {
     Ok((name, 0).to_socket_addrs()?.collect())
 }
 
-/// The resolver of the system. It blocks, and may do so for long: it has threads that nothing else
-/// uses, and one name has one of them.
+/// The resolver of the system. It may block for long, so it has dedicated threads, one for each
+/// name.
 #[derive(Debug)]
 pub(super) struct SystemNames {
     ask: Ask,
@@ -58,7 +58,7 @@ impl Names for SystemNames {
         let found = pending.entry(name).or_insert_with_key(|name| {
             let look_up = on_a_thread(self.ask, name.clone(), Arc::clone(&self.threads));
             let (pending, name) = (Arc::clone(&self.pending), name.clone());
-            // A task goes on when nobody waits any more: the thread becomes free for others, and
+            // A task continues when nobody waits any more: the thread becomes free for others, and
             // the next request for this name gets a new answer.
             let task = tokio::spawn(async move {
                 let found = look_up.await;

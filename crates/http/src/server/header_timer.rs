@@ -2,7 +2,7 @@
 //!
 //! hyper starts a timer for each request and stops it when the headers are there, milliseconds
 //! later. Starting and stopping take a lock that all connections share. Here the timer of the
-//! runtime goes on instead, and starts again when it ends before the current deadline: about once
+//! runtime continues instead, and starts again when it ends before the current deadline: about once
 //! per timeout, not once per request.
 
 use std::pin::Pin;

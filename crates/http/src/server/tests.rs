@@ -321,7 +321,7 @@ async fn a_client_in_the_backlog_of_a_stopping_server_gets_its_reply() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_waits_for_other_replies_of_the_same_connection() {
-    // Each stream has a window of its own, so that the first does not fill the connection's.
+    // Each stream has a separate window, so that the first does not fill the connection's.
     let Connected { mut requests, server, stop, .. } = connect(1_000).await;
     let held = get_from(&mut requests, "/endless").await;
     let (soon, _) = requests.send_request(request_for("/soon"), true).unwrap();

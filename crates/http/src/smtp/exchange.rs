@@ -1,8 +1,8 @@
 //! One e-mail over an open connection.
 //!
 //! A server that has the whole e-mail may take long to reply: it checks the content first, and a
-//! client that gives up earlier makes it a second e-mail (RFC 5321, 4.5.3.2). So that reply has a
-//! limit of its own.
+//! client that gives up earlier causes a second e-mail (RFC 5321, 4.5.3.2). So that reply has a
+//! separate limit.
 
 use std::time::Duration;
 
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// What became of an e-mail, and after how many seconds.
+    /// The outcome of an e-mail, and after how many seconds.
     async fn sent(to_recipient: u64, to_content: u64) -> (Result<(), SendError>, u64) {
         let (ours, theirs) = duplex(1_024);
         let server = tokio::spawn(serve(theirs, to_recipient, to_content));

@@ -21,7 +21,7 @@ pub(super) fn encode(mail: &OutgoingMail, sender: &Sender) -> Vec<u8> {
     let mut out = String::with_capacity(2 * (mail.text.len() + mail.html.len()) + 1_000);
     let boundary = format!("=_{}", mail.message_id);
     let from = match &sender.name {
-        Some(name) => format!("{} <{}>", words(name), sender.address),
+        Some(name) => format!("{} <{}>", encoded_words(name), sender.address),
         None => sender.address.clone(),
     };
     let mut header = |name: &str, value: &str| {
@@ -31,7 +31,7 @@ pub(super) fn encode(mail: &OutgoingMail, sender: &Sender) -> Vec<u8> {
     header("From", &from);
     header("To", &format!("<{}>", mail.to));
     header("Message-ID", &format!("<{}@{}>", mail.message_id, sender.domain()));
-    header("Subject", &words(&mail.subject));
+    header("Subject", &encoded_words(&mail.subject));
     header("Auto-Submitted", "auto-generated");
     if let Some(url) = &mail.unsubscribe {
         header("List-Unsubscribe", &format!("<{url}>"));
@@ -52,8 +52,8 @@ pub(super) fn encode(mail: &OutgoingMail, sender: &Sender) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A text in a header, as encoded words on lines of their own.
-fn words(text: &str) -> String {
+/// A text in a header, as encoded words on separate lines.
+fn encoded_words(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == ' ';
     if text.len() <= WORD_BYTES && !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
@@ -140,7 +140,7 @@ mod tests {
     fn plain_texts_stay_readable_and_others_are_split_between_letters() {
         assert!(encoded("Five questions", "Acme").contains("Subject: Five questions\r\n"));
         let long = "ü€😀".repeat(40);
-        let joined: String = words(&long)
+        let joined: String = encoded_words(&long)
             .split("\r\n ")
             .map(|word| {
                 let inner = word.strip_prefix("=?utf-8?B?").unwrap().strip_suffix("?=").unwrap();

@@ -1,8 +1,8 @@
 //! Turns a draft into a definition that passes every rule, and reports each change.
 //!
 //! Reading order: `settle` brings the fields of each type within the limits of Sluice; here ids are
-//! given, and references by the names of the source become references by id; `texts` writes texts
-//! and translations; [`crate::repair`] removes what still breaks a rule.
+//! assigned, and references by the names of the source become references by id; `texts` writes
+//! texts and translations; [`crate::repair`] removes what still breaks a rule.
 
 mod groups;
 mod settle;
@@ -92,7 +92,7 @@ fn language(draft: &Draft, report: &mut Report) -> String {
     })
 }
 
-/// Gives ids to the questions of the definition.
+/// Assigns ids to the questions of the definition.
 fn place(items: &[Item], report: &mut Report) -> Vec<Option<Placed>> {
     let (mut ids, mut placed, mut count) = (Ids::default(), Vec::new(), 0);
     for item in items {

@@ -15,7 +15,7 @@ pub(super) fn settle(mut item: Item, report: &mut Report) -> Item {
         item.required = false;
     }
     let mut changes = Vec::new();
-    match settled(kind, &mut changes) {
+    match within_limits(kind, &mut changes) {
         Ok(kind) => item.kind = Some(kind),
         Err(reason) => report.lost(item.entry, reason),
     }
@@ -23,7 +23,7 @@ pub(super) fn settle(mut item: Item, report: &mut Report) -> Item {
     item
 }
 
-fn settled(kind: Kind, changes: &mut Vec<String>) -> Result<Kind, String> {
+fn within_limits(kind: Kind, changes: &mut Vec<String>) -> Result<Kind, String> {
     Ok(match kind {
         Kind::Text { name, min, max } => {
             let within = |bound: Option<u32>, changes: &mut Vec<String>| {

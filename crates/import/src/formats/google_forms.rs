@@ -31,8 +31,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
         language: form.text("language"),
         ..Draft::default()
     };
-    let mut reader =
-        Reader { draft, section: None, is_quiz: form.flag("isQuiz"), waiting: Vec::new() };
+    let mut reader = GoogleFormsReader {
+        draft,
+        section: None,
+        is_quiz: form.flag("isQuiz"),
+        waiting: Vec::new(),
+    };
     reader.email(&form);
     for (at, item) in form.list("items").iter().take(ITEMS_MAX).enumerate() {
         reader.item(&Fields::new(item), &format!("/items/{at}"));
@@ -47,7 +51,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     Ok(reader.draft)
 }
 
-struct Reader {
+struct GoogleFormsReader {
     draft: Draft,
     section: Option<usize>,
     is_quiz: bool,
@@ -55,7 +59,7 @@ struct Reader {
     waiting: Vec<Jump>,
 }
 
-impl Reader {
+impl GoogleFormsReader {
     fn email(&mut self, form: &Fields<'_>) {
         if !form.flag("collectsEmail") {
             return;

@@ -153,7 +153,7 @@ impl Columns {
                 Some(target) => named(target).filter(|target| exists(definition, target)),
                 None => recognised(definition, name),
             };
-            let becomes = target.as_ref().map(words);
+            let becomes = target.as_ref().map(target_label);
             all.push(Column { name: name.clone(), becomes });
             targets.extend(target.map(|target| (name.clone(), target)));
         }
@@ -217,7 +217,7 @@ fn folded(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-fn words(target: &Target) -> String {
+fn target_label(target: &Target) -> String {
     match target {
         Target::Answer(id) => format!("answer.{id}"),
         Target::Answers => "answers by question id".to_owned(),

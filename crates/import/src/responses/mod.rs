@@ -55,7 +55,7 @@ pub struct ImportTarget<'d> {
 }
 
 impl<'d> Plan<'d> {
-    /// Decides about the columns of a file.
+    /// Determines what the columns of a file become.
     pub fn new(goal: ImportTarget<'d>, names: &[String], mapping: Mapping, admitted: bool) -> Self {
         Self {
             definition: goal.definition,
@@ -68,7 +68,7 @@ impl<'d> Plan<'d> {
         }
     }
 
-    /// What becomes of each column, in the order of the file.
+    /// What each column becomes, in the order of the file.
     pub fn columns(&self) -> &[Column] {
         self.columns.all()
     }

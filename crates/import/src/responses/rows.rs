@@ -1,7 +1,7 @@
 //! The rows of a file: cells by the names of their columns.
 //!
 //! CSV has a header. A line of JSON Lines is an object; `answers`, `tags` and `context` in it are
-//! columns of their own, named as in our exports: `answer.nps`, `tag.plan`, `context.locale`.
+//! separate columns, named as in our exports: `answer.nps`, `tag.plan`, `context.locale`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};

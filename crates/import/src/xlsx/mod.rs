@@ -13,7 +13,7 @@ mod xml;
 use std::collections::HashMap;
 
 use self::archive::Archive;
-use self::xml::{Event, Reader};
+use self::xml::{Event, XmlReader};
 
 /// The most rows and columns of a sheet.
 const ROWS_MAX: usize = 10_000;
@@ -85,7 +85,7 @@ pub(crate) fn sheets(bytes: &[u8], wanted: &[&str]) -> Result<HashMap<String, Sh
 
 fn sheet_names(workbook: &str) -> Result<Vec<(String, String)>, String> {
     let mut names = Vec::new();
-    let mut reader = Reader::new(workbook);
+    let mut reader = XmlReader::new(workbook);
     while let Some(event) = reader.next()? {
         if let Event::Start { name: "sheet", attributes, .. } = event {
             let own = xml::attribute(attributes, "name").unwrap_or_default();
@@ -98,7 +98,7 @@ fn sheet_names(workbook: &str) -> Result<Vec<(String, String)>, String> {
 /// Files by the ids of relations.
 fn targets(relations: &str) -> Result<HashMap<String, String>, String> {
     let mut targets = HashMap::new();
-    let mut reader = Reader::new(relations);
+    let mut reader = XmlReader::new(relations);
     while let Some(event) = reader.next()? {
         if let Event::Start { name: "Relationship", attributes, .. } = event {
             let id = xml::attribute(attributes, "Id").unwrap_or_default();
@@ -112,7 +112,7 @@ fn targets(relations: &str) -> Result<HashMap<String, String>, String> {
 fn shared_texts(source: &str) -> Result<Vec<String>, String> {
     let mut texts = Vec::new();
     let (mut in_text, mut reading) = (false, 0);
-    let mut reader = Reader::new(source);
+    let mut reader = XmlReader::new(source);
     while let Some(event) = reader.next()? {
         match event {
             Event::Start { name: "si", .. } => {
@@ -140,7 +140,7 @@ fn sheet(source: &str, shared: &[String], budget: &mut Budget) -> Result<Sheet, 
     let mut sheet = Sheet::default();
     let (mut row, mut column, mut kind) = (0_usize, 0_usize, String::new());
     let (mut in_value, mut value) = (false, String::new());
-    let mut reader = Reader::new(source);
+    let mut reader = XmlReader::new(source);
     while let Some(event) = reader.next()? {
         match event {
             Event::Start { name: "row", attributes, .. } => {

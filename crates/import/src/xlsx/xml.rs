@@ -11,11 +11,11 @@ pub(super) enum Event<'x> {
 }
 
 #[derive(Debug)]
-pub(super) struct Reader<'x> {
+pub(super) struct XmlReader<'x> {
     rest: &'x str,
 }
 
-impl<'x> Reader<'x> {
+impl<'x> XmlReader<'x> {
     pub(super) fn new(source: &'x str) -> Self {
         Self { rest: source.trim_start_matches('\u{feff}') }
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn starts_ends_and_texts_are_read() {
         let source = "<?xml version=\"1.0\"?><!-- x --><a:b k='1 > 0' r:id=\"i&amp;j\"><c/>x &lt;&#65;<![CDATA[<&]]></a:b>";
-        let mut reader = Reader::new(source);
+        let mut reader = XmlReader::new(source);
         let mut events = Vec::new();
         while let Some(event) = reader.next().unwrap() {
             events.push(event);
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(attribute(attributes, "k").as_deref(), Some("1 > 0"));
         assert_eq!(attribute(attributes, "x"), None);
         for broken in ["<a", "<!-- ", "<![CDATA[ x", "<?x"] {
-            assert!(Reader::new(broken).next().is_err(), "{broken}");
+            assert!(XmlReader::new(broken).next().is_err(), "{broken}");
         }
     }
 }

@@ -54,7 +54,7 @@ fn a_fixed_row_never_takes_the_key_of_a_stored_one() {
         let line = row.to_refused_json(&reasons);
         assert_eq!((&line["key"], &line["csv"]), (&json!(row.key), &json!(true)));
     }
-    // A line that was copied is a row of its own, and so is one in another flow.
+    // A line that was copied is a separate row, and so is one in another flow.
     let copied = read(&survey, FileKind::Jsonl, &format!("{fixed}\n{fixed}"));
     keys.extend(copied.iter().map(|(_, it)| key(it)));
     assert_eq!(keys.len(), 5);

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::Value;
 use sluice_engine::export::{ExportFormat, FORMATS, ValuesAs};
 use sluice_flow::id::{AppId, FlowVersionId, TokenId};
 use sluice_flow::time::Timestamp;
@@ -13,41 +12,7 @@ use super::flow_files::{
     ApplyArgs, ArchiveArgs, DiffArgs, FlowOf, FlowRef, PullArgs, RetireArgs, VersionsArgs,
     WindowArgs,
 };
-
-/// The server address if none is given.
-pub(crate) const SERVER_DEFAULT: &str = "http://127.0.0.1:8080";
-
-/// Which server to call, and with which token.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Server")]
-pub(crate) struct ServerArgs {
-    /// Address of the running server [env: SLUICE_SERVER] [default: http://127.0.0.1:8080]
-    #[arg(long, value_name = "URL")]
-    pub(crate) server: Option<String>,
-
-    /// Admin token [env: SLUICE_TOKEN] [default: SLUICE_ADMIN_TOKEN]
-    #[arg(long, value_name = "TOKEN")]
-    pub(crate) token: Option<String>,
-
-    /// Profile with the server and its token, in ~/.config/sluice/config.toml [env: SLUICE_PROFILE]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-}
-
-/// How a list is printed.
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct JsonArg {
-    /// One JSON object per line, as the API returns it
-    #[arg(long)]
-    json: bool,
-}
-
-impl JsonArg {
-    /// An item as JSON, or as this text.
-    pub(crate) fn shown(self, item: &Value, text: impl Fn(&Value) -> String) -> String {
-        if self.json { item.to_string() } else { text(item) }
-    }
-}
+use super::server::{JsonArg, ServerArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FlowCommand {
@@ -262,8 +227,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_parser = export_format())]
     pub(crate) format: Option<&'static ExportFormat>,
 
-    /// What questions and options are called [default: labels in xlsx, ids in other formats]
-    #[arg(long, value_parser = export_values())]
+    #[arg(long, value_parser = export_values(), help = values_help())]
     pub(crate) values: Option<ValuesAs>,
 
     /// Only these columns, in this order, such as receivedAt,answer.nps,tag.plan [default: all]
@@ -346,6 +310,15 @@ fn export_format() -> impl TypedValueParser<Value = &'static ExportFormat> {
     let value = |format: &&ExportFormat| PossibleValue::new(format.name).help(format.summary);
     PossibleValuesParser::new(FORMATS.iter().map(value))
         .try_map(|name| ExportFormat::named(&name).ok_or("is not a format"))
+}
+
+fn values_help() -> String {
+    let labelled = FORMATS.iter().filter(|format| format.values_as == ValuesAs::Labels);
+    let names: Vec<&str> = labelled.map(|format| format.name).collect();
+    let names = names.join(" and ");
+    format!(
+        "What questions and options are called [default: labels in {names}, ids in other formats]"
+    )
 }
 
 fn export_values() -> impl TypedValueParser<Value = ValuesAs> {

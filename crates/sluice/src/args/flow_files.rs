@@ -8,7 +8,7 @@ use sluice_flow::flow_key;
 use sluice_flow::id::{AppId, FlowId};
 use sluice_flow::time::Timestamp;
 
-use super::{JsonArg, ServerArgs};
+use super::server::{JsonArg, ServerArgs};
 
 #[derive(Debug, Args)]
 #[command(

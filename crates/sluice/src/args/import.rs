@@ -7,8 +7,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use sluice_flow::id::AppId;
 use sluice_import::{FORMATS, Format};
 
-use super::client::{KindArg, ServerArgs};
+use super::client::KindArg;
 use super::flow_files::{FlowOf, FlowRef};
+use super::server::ServerArgs;
 
 #[derive(Debug, Args)]
 #[command(

@@ -1,4 +1,4 @@
-//! What to tell people about a store that cannot be opened, and what they can do.
+//! The messages about a store that cannot be opened, with what an operator can do.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -2,8 +2,8 @@
 //!
 //! Each round asks for what is new since the position in `position.json`, within one UTC day, and
 //! saves it ([`folder`]). The position is written after the responses, so a round that was
-//! interrupted is repeated, and what it has left behind is removed first: nothing is lost and
-//! nothing is twice.
+//! interrupted is repeated, and what it has left behind is removed first: nothing is lost or
+//! duplicated.
 
 mod folder;
 
@@ -185,7 +185,7 @@ async fn start(source: &Source, folder: &Folder) -> Result<Option<Timestamp>, Ro
     let page = source.server.get(&path, &[("limit", "1".to_owned())]).await?;
     let first = page["items"].as_array().and_then(|items| items.first());
     let received = first.map(|first: &Value| field(first, "receivedAt").parse::<Timestamp>());
-    // Days before those that were asked for have nothing.
+    // Days before the requested ones have no responses.
     let received =
         received.and_then(Result::ok).map(|at| source.from.map_or(at, |from| at.max(from)));
     Ok(received.map(|at| at.day().starts_at()))

@@ -1,4 +1,4 @@
-//! `sluice import FORMAT FILE`: makes a flow from a definition of another tool.
+//! `sluice import FORMAT FILE`: creates a flow from a definition of another tool.
 
 use std::io::Read as _;
 use std::path::Path;

@@ -196,7 +196,7 @@ impl Target {
     }
 }
 
-/// Prints what each column becomes; whether the import may go on.
+/// Prints what each column becomes. Returns whether the import may continue.
 fn print_columns(plan: &Plan<'_>, args: &ImportResponsesArgs) -> bool {
     let mut unknown = 0;
     for column in plan.columns() {
@@ -236,7 +236,7 @@ async fn refuse_webhooks(server: &Server, app: &str, flow: &str, rows: u64) -> R
     }
 }
 
-/// What became of the rows.
+/// The outcomes of the rows.
 #[derive(Default)]
 struct Counts {
     rows: u64,

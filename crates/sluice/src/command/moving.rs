@@ -60,7 +60,7 @@ async fn move_and_hold(
     destination: &Arc<dyn Store>,
 ) -> Result<(TallyComparison, String), Failure> {
     let comparison = move_all(source, destination).await?;
-    // Again, for what there is to say about it now.
+    // Checked again, to report the state after the hold.
     Ok((comparison, outbound::hold(destination).await?))
 }
 

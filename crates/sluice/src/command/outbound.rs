@@ -13,9 +13,9 @@ use crate::client::Server;
 use crate::failure::{Exit, Failure, Outcome, with_cause};
 use crate::output::{self, counted};
 
-/// How to resume, for every text that says that something is held.
+/// How to resume; appended to every message about a hold.
 const HOW: &str = "to send them: start the server, then sluice outbound resume --send-waiting; to drop \
-     them and go on with what is new: sluice outbound resume --drop-waiting";
+     them and continue with new ones: sluice outbound resume --drop-waiting";
 
 pub(crate) async fn status(args: OutboundStatusArgs) -> Outcome {
     let server = Server::new(args.server)?;

@@ -40,7 +40,7 @@ impl Api {
     }
 
     pub(super) async fn get(&self, path: &str, query: &[Pair]) -> Result<Value, ToolError> {
-        settled(self.server.exchange(Method::GET, path, query, None, None).await, "")
+        value_of_reply(self.server.exchange(Method::GET, path, query, None, None).await, "")
     }
 
     pub(super) async fn put(
@@ -50,7 +50,10 @@ impl Api {
         body: &Value,
     ) -> Result<Value, ToolError> {
         let reply = self.server.exchange(Method::PUT, path, query, Some(body), None).await;
-        settled(reply, "It is unknown whether it was saved: read the flow with get_flow first.")
+        value_of_reply(
+            reply,
+            "It is unknown whether it was saved: read the flow with get_flow first.",
+        )
     }
 
     /// A POST is sent a second time if the connection breaks; its key makes that safe.
@@ -79,7 +82,7 @@ impl Api {
             "It is unknown whether it was carried out. Repeat the call with the idempotencyKey \
              {key:?}: then it has one effect, however often it is sent."
         );
-        settled(reply, &unknown)
+        value_of_reply(reply, &unknown)
     }
 }
 
@@ -87,7 +90,10 @@ fn is_key(text: &str) -> bool {
     (1..=KEY_CHARS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-fn settled(reply: Result<(u16, Value), CallError>, unknown: &str) -> Result<Value, ToolError> {
+fn value_of_reply(
+    reply: Result<(u16, Value), CallError>,
+    unknown: &str,
+) -> Result<Value, ToolError> {
     match reply {
         Ok((200..300, value)) => Ok(value),
         Ok((status, problem)) => Err(refusal(status, &problem)),
@@ -191,8 +197,8 @@ mod tests {
     #[test]
     fn an_unknown_outcome_is_named() {
         let away = || Err(CallError::Away(Failure::new("the connection broke", "try again")));
-        let shown = settled(away(), "It is unknown.").unwrap_err().to_string();
+        let shown = value_of_reply(away(), "It is unknown.").unwrap_err().to_string();
         assert_eq!(shown, "the connection broke\n  try again\nIt is unknown.");
-        assert!(settled(away(), "").unwrap_err().to_string().ends_with("try again"));
+        assert!(value_of_reply(away(), "").unwrap_err().to_string().ends_with("try again"));
     }
 }

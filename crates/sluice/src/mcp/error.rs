@@ -5,7 +5,7 @@ use std::fmt;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ToolError {
     message: String,
-    /// What the server said. It can quote authors and respondents.
+    /// The message of the server. It can quote authors and respondents.
     quoted: Vec<String>,
     /// The code of the API's problem; empty if it is none.
     code: String,

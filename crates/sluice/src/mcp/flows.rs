@@ -26,7 +26,7 @@ const DEFINITION_BYTES_MAX: usize = 256 * 1024;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(super) struct ListApps {
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default)]
     after: Option<String>,
 }
@@ -60,7 +60,7 @@ pub(super) struct ListFlows {
     /// Number of flows, 1 to 200; 50 without it.
     #[serde(default)]
     limit: Option<u32>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default)]
     after: Option<String>,
 }

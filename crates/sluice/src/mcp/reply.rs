@@ -1,11 +1,10 @@
-//! What a tool returns: JSON of the service and its authors, and apart from it what respondents
-//! wrote.
+//! What a tool returns: JSON of the service and its authors, and separately what respondents wrote.
 //!
 //! The second part is between two marks with a random word of this reply, which no answer can know.
 //! Inside, `<` and `>` are escaped, so that nothing there looks like a mark; in both parts control
 //! characters and characters without a shape are escaped, so that nothing is hidden. All escapes
-//! are those of JSON: no text is changed. An error is made in the same way: a sentence of ours, and
-//! apart from it what the server said, which can quote authors and respondents.
+//! are those of JSON: no text is changed. An error has the same form: a sentence of ours, and
+//! separately the message of the server, which can quote authors and respondents.
 
 use rmcp::model::ContentBlock;
 use serde_json::Value;

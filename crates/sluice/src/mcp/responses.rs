@@ -42,7 +42,7 @@ pub(super) struct ListTextAnswers {
     /// Number of answers, 1 to 100; 20 without it. Fewer come if they are long.
     #[serde(default)]
     limit: Option<u32>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default)]
     after: Option<String>,
 }
@@ -93,7 +93,7 @@ pub(super) struct ListResponses {
     /// Number of responses, 1 to 100; 20 without it. Fewer come if they are long.
     #[serde(default)]
     limit: Option<u32>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default)]
     after: Option<String>,
 }
@@ -156,7 +156,7 @@ fn order(oldest_first: bool) -> &'static str {
 
 fn cursor(after: Option<String>) -> Result<Option<String>, ToolError> {
     let id = after.map(|after| after.parse::<ResponseId>()).transpose();
-    let id = id.map_err(|_| ToolError::new("after must be `next` of the page before"))?;
+    let id = id.map_err(|_| ToolError::new("after must be `next` of the previous page"))?;
     Ok(id.map(|id| id.to_string()))
 }
 

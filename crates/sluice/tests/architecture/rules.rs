@@ -74,15 +74,24 @@ pub(crate) fn too_long(source: &Source) -> Vec<String> {
 
 /// Except for rows of tables, and for a single word, such as an address.
 pub(crate) fn wide_comment(source: &Source) -> Vec<String> {
-    let is_wide = |line: &str| {
-        let text = line.trim_start().trim_start_matches(['/', '!']).trim();
-        let can_wrap = text.contains(' ') && !text.starts_with('|');
-        line.trim_start().starts_with("//")
-            && line.chars().count() > COMMENT_COLUMNS_MAX
-            && can_wrap
+    let (start, has_blocks) = match source.path.rsplit('.').next() {
+        Some("sql") => ("--", false),
+        Some("js" | "css") => ("//", true),
+        _ => ("//", false),
     };
-    let wide = source.text.lines().enumerate().filter(|(_, line)| is_wide(line));
-    wide.map(|(index, line)| format!("{}:{}: {}", source.path, index + 1, line.trim())).collect()
+    let (mut wide, mut is_in_block) = (Vec::new(), false);
+    for (index, line) in source.text.lines().enumerate() {
+        let begin = line.trim_start();
+        is_in_block |= has_blocks && begin.starts_with("/*");
+        let is_comment = is_in_block || begin.starts_with(start);
+        is_in_block &= !line.contains("*/");
+        let text = begin.trim_start_matches(['/', '!', '*', '-']).trim();
+        let can_wrap = text.contains(' ') && !text.starts_with('|');
+        if is_comment && line.chars().count() > COMMENT_COLUMNS_MAX && can_wrap {
+            wide.push(format!("{}:{}: {}", source.path, index + 1, line.trim()));
+        }
+    }
+    wide
 }
 
 pub(crate) fn vague_module_name(source: &Source) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The workspace's `.rs` files, read once, without the parts that a scan must ignore.
+//! The workspace's source files, read once, without the parts that a scan must ignore.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,13 @@ impl Source {
 
     /// Every `.rs` file below a folder, in a stable order.
     pub(crate) fn below(folder: &str) -> Vec<Self> {
+        Self::with_extensions(folder, &["rs"])
+    }
+
+    /// Every file below a folder with one of these extensions, in a stable order.
+    pub(crate) fn with_extensions(folder: &str, extensions: &[&str]) -> Vec<Self> {
         let mut sources = Vec::new();
-        collect(&root().join(folder), &mut sources);
+        collect(&root().join(folder), extensions, &mut sources);
         sources.sort_by(|a, b| a.path.cmp(&b.path));
         sources
     }
@@ -36,12 +41,13 @@ impl Source {
         self.path.trim_end_matches(".rs").split('/')
     }
 
-    /// The lines of shipped code with their numbers: no comments, nothing under `#[cfg(test)]`.
+    /// The lines of shipped code with their numbers: no comments, and nothing that is only for
+    /// tests or for the documentation.
     pub(crate) fn code(&self) -> Vec<(usize, &str)> {
         let mut kept = Vec::new();
         let mut lines = self.text.lines().enumerate();
         while let Some((index, line)) = lines.next() {
-            if line.trim() == "#[cfg(test)]" {
+            if matches!(line.trim(), "#[cfg(test)]" | "#[cfg(doc)]") {
                 skip_item(&mut lines, indent(line));
             } else if !line.trim_start().starts_with("//") {
                 kept.push((index + 1, line));
@@ -79,12 +85,12 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-fn collect(folder: &Path, into: &mut Vec<Source>) {
+fn collect(folder: &Path, extensions: &[&str], into: &mut Vec<Source>) {
     for entry in readable(folder, std::fs::read_dir(folder)) {
         let path = readable(folder, entry).path();
         if path.is_dir() {
-            collect(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            collect(&path, extensions, into);
+        } else if path.extension().is_some_and(|it| extensions.iter().any(|wanted| it == *wanted)) {
             let text = readable(&path, std::fs::read_to_string(&path));
             let below_root = path.strip_prefix(root()).unwrap_or(&path);
             into.push(Source::new(&below_root.to_string_lossy().replace('\\', "/"), &text));

@@ -77,7 +77,7 @@ async fn everything_is_moved_compared_and_shown_by_table() {
     }
     assert!(held.contains("nats/é0"), "{held}");
     let expected = "to send them: start the server, then sluice outbound resume --send-waiting; to drop \
-                    them and go on with what is new: sluice outbound resume --drop-waiting\n";
+                    them and continue with new ones: sluice outbound resume --drop-waiting\n";
     assert_eq!(advice, expected, "nothing else on stderr");
     // A completed move may be run again: nothing is left to copy, and the result is verified again.
     let again = run(folder.path(), &MOVE);

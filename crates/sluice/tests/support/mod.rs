@@ -158,7 +158,7 @@ impl Server {
             assert!(begin.elapsed() < START_MAX, "strace does not attach");
             std::thread::sleep(Duration::from_millis(5));
         }
-        // It lets the last thread go on a moment later.
+        // It lets the last thread continue a moment later.
         std::thread::sleep(Duration::from_millis(200));
     }
 

@@ -312,7 +312,7 @@ pub(crate) fn asset<C: ReadCells>(cells: &mut C) -> Result<AssetRow, C::Error> {
     })
 }
 
-/// Followed by the number of bytes, in the words of the backend.
+/// Followed by the number of bytes, in the SQL of the backend.
 pub(crate) const ASSET_INFO: &str =
     "app_id, asset_id, content_type, width, height, digest, created_at";
 

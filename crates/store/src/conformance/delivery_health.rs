@@ -1,4 +1,4 @@
-//! How deliveries to webhook endpoints went.
+//! The outcomes of deliveries to webhook endpoints.
 
 use sluice_flow::time::Timestamp;
 

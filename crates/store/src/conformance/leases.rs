@@ -32,7 +32,7 @@ pub(super) async fn a_worker_that_lost_its_lease_writes_nothing(store: TheStore)
     let kept = only(&store, &shop).await;
     assert_eq!((kept.cursor, kept.failures), (row.cursor, 0));
     assert_eq!(listed(&store, &row).await, []);
-    assert!(save(&store, &progress(&row, ONE, again)).await, "the second lease goes on");
+    assert!(save(&store, &progress(&row, ONE, again)).await, "the second lease continues");
 }
 
 pub(super) async fn a_worker_that_goes_on_gets_the_settings_of_now(store: TheStore) {

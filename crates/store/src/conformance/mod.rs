@@ -36,6 +36,7 @@ mod removal;
 mod reports;
 mod respondents;
 mod responses;
+pub mod rows;
 mod short_paths;
 mod sinks;
 mod skip_index;

@@ -11,9 +11,9 @@ use sluice_flow::id::{
 };
 use sluice_flow::invitation::{InvitationTimes, Invitee};
 use sluice_flow::lifecycle::VersionTimes;
-use sluice_flow::submission::Admission;
 use sluice_flow::time::{Day, Timestamp, Window};
 
+use super::rows::empty_response;
 use crate::{
     AdminRequestRow, AppLimits, AppRow, AssetRow, At, AuditRow, Change, DeliveryRow, DeliveryState,
     EndpointRow, EventRow, FlowRow, GrantRow, IdentityKeyKind, IdentityKeyRow,
@@ -362,20 +362,9 @@ pub(super) fn response_id(millis: i64) -> ResponseId {
 pub(super) fn response_row(flow: &FlowRow, version: &VersionRow, millis: i64) -> ResponseRow {
     let response_id = response_id(millis);
     ResponseRow {
-        app_id: flow.app_id,
-        flow_id: flow.flow_id,
-        flow_version_id: version.flow_version_id,
-        response_id,
-        admission: Admission::CollectionOnly,
         answers: r#"{"q":"yes"}"#.to_owned(),
-        identities: None,
-        identity_verified: false,
-        respondent_id: None,
-        tags: None,
-        context: None,
-        flow_assignment_id: None,
-        score: None,
         digest: response_id.uuid().into_bytes(),
+        ..empty_response(flow.app_id, flow.flow_id, version.flow_version_id, response_id)
     }
 }
 

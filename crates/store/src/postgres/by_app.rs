@@ -43,7 +43,7 @@ impl ByApp {
 /// others has an array, all of the same length.
 ///
 /// VALUES with sets is one row for each of their elements. Citus keeps the plan of such an INSERT,
-/// and looks for the shard when it runs. An INSERT … SELECT it would plan with every execution, and
+/// and looks for the shard when it runs. It would plan an INSERT … SELECT with every execution, and
 /// once for each shard of the table.
 pub(super) fn rows_of_one_app(same: &str, arrays: &[String]) -> String {
     let sets: Vec<_> = arrays.iter().map(|array| format!("unnest({array})")).collect();

@@ -72,7 +72,7 @@ pub(super) async fn responses(
         tries += 1;
         match attempt(pool, &responses, if_busy, tries == 1).await {
             Err(Lost::Race) if tries < TRIES => {}
-            // Whichever app it is about, the others need not suffer from it.
+            // Whichever app it is about, the others must not fail because of it.
             Err(Lost::Race | Lost::Refused(_)) if if_busy == IfBusy::Skip => {
                 return Ok(vec![Outcome::Busy; responses.len()]);
             }
@@ -328,7 +328,7 @@ impl<'a> Batch<'a> {
         let mut keys = HashSet::new();
         let mut claimed = HashMap::new();
         let (uninvited, newest) = (&mut self.uninvited, &self.newest);
-        // What a row takes, the rows after it do not find.
+        // Later rows do not get the room that a row takes.
         let (full, room) = (&mut self.full, RefCell::new(&mut self.room));
         let has_room = |(index, it): &&(usize, &'a NewResponse)| {
             let refusal = room.borrow().full(it);
@@ -382,7 +382,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Takes note of the rows of [`UNDER_KEYS`].
+    /// Records the rows of [`UNDER_KEYS`].
     fn note_taken(&mut self, found: &[Row]) -> StoreResult<()> {
         for row in found {
             let (key, found) = under_key(&mut Cells::new(row))?;

@@ -66,7 +66,7 @@ pub(super) async fn lock(
     Ok(rows.first().map(|row| Cells::new(row).take()).transpose()?)
 }
 
-/// Notes that responses of a flow were counted, for the skip index. The caller has the lock.
+/// Records that responses of a flow were counted, for the skip index. The caller has the lock.
 pub(super) async fn add_unindexed(
     transaction: &Transaction,
     app: AppId,

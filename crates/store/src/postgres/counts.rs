@@ -61,8 +61,8 @@ const FLOWS_SPREAD: &str = "SELECT DISTINCT app_id, flow_id FROM count_deltas \
 /// The first deltas of a flow, and their sizes.
 const FIRST: &str = "SELECT removal, delta_id, octet_length(body) FROM count_deltas \
      WHERE app_id = $1 AND flow_id = $2 ORDER BY removal, delta_id LIMIT $3";
-/// Takes the deltas of a flow up to one of them out. A delta that was deleted meanwhile is not
-/// returned, and one that was added is.
+/// Removes the deltas of a flow up to one of them, and returns them. A delta that was deleted
+/// meanwhile is not returned, and one that was added is.
 const TAKE: &str = "DELETE FROM count_deltas WHERE app_id = $1 AND flow_id = $2 \
      AND (removal, delta_id) <= ($3, $4) \
      RETURNING removal, delta_id, responses, flow_version_id, day, body";
@@ -189,7 +189,7 @@ pub(super) async fn compact(
             }
             // A flow that cannot be counted must not block the others.
             Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
-                tracing::warn!(%flow, why, "not counted");
+                tracing::warn!(%flow, why, "cannot count the responses of a flow");
             }
             Err(error) => return Err(error),
         }
@@ -237,7 +237,7 @@ pub(super) async fn fold_removals(pool: &Arc<Pool>, app: AppId) {
         Ok::<(), StoreError>(())
     };
     if let Err(error) = folding.await {
-        tracing::warn!(%error, "counts of removed responses will be folded later");
+        tracing::warn!(%error, "counts of removed responses will be compacted later");
     }
 }
 

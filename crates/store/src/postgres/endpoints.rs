@@ -13,11 +13,11 @@ use super::failure::TransactionError;
 use super::pool::{Params, Pool};
 use super::read::limit;
 use super::transaction::{Transaction, end};
-use super::{PgStore, to_the_end};
+use super::{PgStore, delivery_health, to_the_end};
 use crate::endpoint::{SETTINGS, columns_after, replacing};
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointLane, EndpointRow, EndpointStore,
-    EndpointWrite, Progress, Redelivery, Saved, StoreResult,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, DeliveryState, EndpointHealth, EndpointLane,
+    EndpointRow, EndpointStore, EndpointWrite, Progress, Redelivery, Saved, StoreResult,
 };
 
 type Done<T = ()> = Result<T, TransactionError>;
@@ -114,6 +114,23 @@ impl EndpointStore for PgStore {
         };
         Ok(self.pool.one(sql, &[], backlog).await?.unwrap_or_default())
     }
+
+    async fn endpoint_health(
+        &self,
+        app: AppId,
+        waiting_max: usize,
+    ) -> StoreResult<Vec<EndpointHealth>> {
+        delivery_health::health(&self.pool, app, waiting_max).await
+    }
+
+    async fn delivery_times(
+        &self,
+        app: AppId,
+        endpoint: EndpointId,
+        each_max: usize,
+    ) -> StoreResult<Vec<(DeliveryState, Timestamp)>> {
+        delivery_health::times(&self.pool, app, endpoint, each_max).await
+    }
 }
 
 /// Endpoints of a lane that a worker can take at `$1`; `$2` are the slow ones.
@@ -189,7 +206,7 @@ async fn save_in(transaction: &Transaction, progress: &Progress) -> Done<Saved> 
              WHERE app_id = $1 AND endpoint_id = $2 AND delivery_id = ANY($3)";
         transaction.execute(sql, &[&app, &endpoint, &gone]).await?;
     }
-    // When the lease goes on, as given; otherwise with the next waiting delivery, if that is
+    // If the lease continues, as given; otherwise with the next waiting delivery, if that is
     // earlier.
     let sql = "UPDATE endpoints SET cursor = CASE WHEN cursor = $3 THEN $4 ELSE cursor END, \
          failing_since = $5, failures = $6, leased_by = $7, leased_until = $8::bigint, \

@@ -1,11 +1,11 @@
 //! The log of events: see [`crate::event`].
 //!
-//! Everything that writes to an app holds the lock of its queue until it has committed, shared or
-//! alone. So the horizon of an app is the present, or the start of the oldest transaction that
-//! holds or awaits its lock, less a margin. A transaction reads the time while it has the lock, and
-//! announces again what is older than the margin ([`crate::LATE`]): a reader that did not see the
-//! lock had an earlier horizon. Locks are released after a commit is visible, so a reader first
-//! reads the locks and then, in another statement, the rows.
+//! Everything that writes to an app holds the lock of its queue until it has committed, in shared
+//! or exclusive mode. So the horizon of an app is the present, or the start of the oldest
+//! transaction that holds or awaits its lock, less a margin. A transaction reads the time while it
+//! has the lock, and announces again what is older than the margin ([`crate::LATE`]): a reader that
+//! did not see the lock had an earlier horizon. Locks are released after a commit is visible, so a
+//! reader first reads the locks and then, in another statement, the rows.
 //!
 //! On Citus the lock is local to one node, so all transactions that write count.
 

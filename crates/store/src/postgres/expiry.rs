@@ -87,7 +87,7 @@ fn first_at(time: Timestamp) -> Uuid {
 }
 
 /// For each app, whether any step of an expiry would find something. The responses of each flow are
-/// looked up by the primary key: its order cannot be had from another index.
+/// looked up by the primary key: no other index has its order.
 static RETAINING: LazyLock<String> = LazyLock::new(|| {
     let old = |table: &str| {
         format!(

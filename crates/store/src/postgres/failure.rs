@@ -66,7 +66,7 @@ impl TransactionError {
         }
     }
 
-    /// Whether the session goes on after this. An error that ends it may come from a pooler that
+    /// Whether the session continues after this. An error that ends it may come from a pooler that
     /// does not know what its server did.
     pub(super) fn is_plain(&self) -> bool {
         match self {
@@ -98,7 +98,7 @@ impl TransactionError {
         }
     }
 
-    /// Notes an error that means that files of the server are damaged.
+    /// Records damage if the error means that files of the server are damaged.
     pub(super) fn note_damage(&self, damage: &Damage) {
         match self {
             Self::Pg(error) if is_damage(error) => damage.note(RedactedError::new(error)),

@@ -99,7 +99,7 @@ impl FinalExchange {
             self.take_keys(lease),
             self.finish(lease),
         );
-        settled(copied, self.to_store.len())?;
+        all_accepted(copied, self.to_store.len())?;
         taken.and(ended)
     }
 
@@ -158,7 +158,7 @@ impl FinalExchange {
         );
         taken?;
         for (of_app, stored) in columns.iter().zip(stored) {
-            settled(stored, of_app.len())?;
+            all_accepted(stored, of_app.len())?;
         }
         ended
     }
@@ -170,7 +170,7 @@ impl FinalExchange {
         let statement = &self.statements.take_keys;
         let taken = params.iter().map(|params| lease.execute(statement, params).boxed());
         let taken = in_order(taken.collect()).await;
-        keys.iter().zip(taken).try_for_each(|((_, keys, _), taken)| settled(taken, keys.len()))
+        keys.iter().zip(taken).try_for_each(|((_, keys, _), taken)| all_accepted(taken, keys.len()))
     }
 
     /// Sends what the rows add to the counts, clears the filters that late rows fall into,
@@ -196,7 +196,7 @@ impl FinalExchange {
             lease.batch_execute("COMMIT")
         );
         for ((_, counted), counts) in counted.iter().zip(counts) {
-            settled(counts, counted.len())?;
+            all_accepted(counts, counted.len())?;
         }
         // If it was refused, so was the COMMIT.
         let refused = unfilled.into_iter().chain(announced).find_map(Result::err);
@@ -204,8 +204,8 @@ impl FinalExchange {
     }
 }
 
-/// Two ids of some rows of each group; without groups that have none. In the same order everywhere,
-/// so that two batches never wait for each other's keys.
+/// The id pairs of each group; empty groups are skipped. In the same order everywhere, so that two
+/// batches never wait for each other's keys.
 fn id_pairs(
     groups: &[Vec<&NewResponse>],
     is_spread: bool,
@@ -231,7 +231,7 @@ fn params_of((apps, one, two): &IdPairs) -> [&(dyn ToSql + Sync); 3] {
 /// Whether all rows were accepted. COMMIT is already sent: unless the server refused something
 /// before it with a plain error, it may have been carried out. An error that ends the session may
 /// come from a pooler that does not know what its server did.
-fn settled(stored: Result<u64, Error>, sent: usize) -> Ended {
+fn all_accepted(stored: Result<u64, Error>, sent: usize) -> Ended {
     let stored = stored.map_err(|error| {
         let severity = error.as_db_error().and_then(DbError::parsed_severity);
         match severity == Some(Severity::Error) {

@@ -1,4 +1,5 @@
-//! The first exchange of a commit: begins, locks the apps, and reads what decides about the rows.
+//! The first exchange of a commit: begins, locks the apps, and reads what determines which rows are
+//! stored.
 //!
 //! A commit for all apps does not wait for the lock of an app that is being changed
 //! ([`IfBusy::Skip`]): it leaves the app out, and its responses are committed separately.
@@ -80,8 +81,8 @@ pub(super) struct Begun {
     pub(super) now: Timestamp,
 }
 
-/// Begins and locks. On a distributed database, which has no lock of its own over all servers, the
-/// rows of the apps are locked as well, in the given order.
+/// Begins and locks. On a distributed database, which has no lock across all servers, the rows of
+/// the apps are locked as well, in the given order.
 pub(super) async fn begin(
     transaction: &Transaction,
     apps: &[AppId],

@@ -61,7 +61,7 @@ fn unreachable(connector: &Connector, error: &Error) -> ConnectError {
     ConnectError::Unreachable { place: connector.place(), reason }
 }
 
-/// Damage that outlives the process: what is found goes to the task that writes it.
+/// Damage that outlives the process: it is sent to the task that writes it.
 #[derive(Debug, Default)]
 pub(super) struct Remembering {
     sender: Arc<Mutex<Option<Sender<String>>>>,
@@ -115,21 +115,21 @@ async fn remember(pool: Arc<Pool>, mut found: Receiver<String>) {
             if matches!(error, StoreError::Closed) {
                 return;
             }
-            tracing::error!(%error, "the damage cannot be remembered: do not restart");
+            tracing::error!(%error, "cannot save the damage marker: do not restart");
             tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
 }
 
-/// Puts the mark of damage, durably. If it is there already, it gets a new time: a check that began
-/// before then does not remove it.
+/// Writes the mark of damage, durably. If it is there already, it gets a new time: a check that
+/// began before then does not remove it.
 async fn put_damaged(pool: &Arc<Pool>, what: &str) -> StoreResult<()> {
     let sql = "INSERT INTO marks (name, detail) VALUES ($1, $2) \
          ON CONFLICT (name) DO UPDATE SET noted_at = DEFAULT";
     execute(pool, sql, &[&DAMAGED, &what]).await.map(drop)
 }
 
-/// Puts the mark of a restore, durably. Returns false if it is there already.
+/// Writes the mark of a restore, durably. Returns false if it is there already.
 pub(super) async fn put_restoring(pool: &Arc<Pool>) -> StoreResult<bool> {
     let sql = "INSERT INTO marks (name, detail) VALUES ($1, '') ON CONFLICT (name) DO NOTHING";
     Ok(execute(pool, sql, &[&RESTORING]).await? > 0)

@@ -7,8 +7,8 @@
 //!
 //! Writes run in separate tasks, so a caller that goes away interrupts nothing. After an outcome in
 //! doubt the store continues: the next write uses another connection, and the database itself has
-//! decided about the last one. Deliberately absent: anything that needs a superuser, an extension,
-//! a sequence or a trigger.
+//! settled the last one. Deliberately absent: anything that needs a superuser, an extension, a
+//! sequence or a trigger.
 
 mod admin_requests;
 mod announce;

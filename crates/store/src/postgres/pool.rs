@@ -116,7 +116,7 @@ impl Pool {
         workers.check()
     }
 
-    /// Asks the workers again and again.
+    /// Asks the workers periodically.
     pub(super) async fn keep_asking(self: Arc<Self>, workers: Arc<Workers>) {
         loop {
             tokio::time::sleep(workers.interval()).await;
@@ -218,7 +218,7 @@ impl Pool {
         rows.map_err(TransactionError::of_statement)
     }
 
-    /// The first row of a statement that returns at most one, or several of which any will do.
+    /// The first row of a statement that returns at most one, or several of which any is suitable.
     pub(super) async fn one<T>(
         &self,
         sql: &str,

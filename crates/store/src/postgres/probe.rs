@@ -1,8 +1,8 @@
 //! The readiness check: a write that needs space on the server's disk, as a submission does.
 //!
 //! A row that is rolled back proves little: on a full disk it still fits into a page that the table
-//! already has. So a probe fills a page of its own and commits it. The table is emptied when it has
-//! grown to [`TABLE_BYTES_MAX`]; deleting rows instead would leave pages that later probes reuse.
+//! already has. So a probe fills a new page and commits it. The table is emptied when it has grown
+//! to [`TABLE_BYTES_MAX`]; deleting rows instead would leave pages that later probes reuse.
 
 use std::sync::Arc;
 use std::time::Duration;

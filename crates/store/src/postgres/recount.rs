@@ -126,7 +126,7 @@ async fn count_in(
     for (key, daily) in recount.into_daily_counts() {
         count_rows::write(transaction, &key, daily).await?;
     }
-    // Its deltas are deleted, and nobody else will note them.
+    // Its deltas are deleted, and nothing else records them.
     count_rows::add_unindexed(transaction, app, flow, responses.cast_signed()).await?;
     Ok(responses)
 }

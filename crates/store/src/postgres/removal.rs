@@ -43,8 +43,7 @@ pub(super) const FREE_KEYS: &str = "DELETE FROM idempotency \
      AND idempotency.key = gone.key AND idempotency.response_id = gone.response_id";
 
 /// Deletes a response, keeps its key used, and removes it from its invitation; returns its app if
-/// the response existed. If the change has locked an
-/// app, the response is one of it.
+/// the response existed. If the change has locked an app, the response belongs to it.
 pub(super) async fn response(
     transaction: &Transaction,
     response: ResponseId,

@@ -19,7 +19,7 @@ const IDLE_TRUSTED: Duration = Duration::from_secs(10);
 pub(super) struct Session {
     client: Client,
     driver: JoinHandle<()>,
-    /// By their SQL, of which there is a fixed amount.
+    /// By their SQL; the number of statements is fixed.
     statements: Mutex<HashMap<Box<str>, Statement>>,
 }
 

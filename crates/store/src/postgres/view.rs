@@ -25,7 +25,7 @@ impl View {
     pub(super) async fn open(pool: &Arc<Pool>) -> StoreResult<Self> {
         let failed = TransactionError::of_statement;
         let transaction = Transaction::begun_at_one_instant(pool).await.map_err(failed)?;
-        // Retention must not take a month away while the view is open.
+        // Retention must not drop a month while the view is open.
         let lock = "LOCK TABLE responses IN ACCESS SHARE MODE";
         transaction.execute(lock, &[]).await.map_err(failed)?;
         for setting in [NO_IDLE_LIMIT, export::INDEX_SCAN] {

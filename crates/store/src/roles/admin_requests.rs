@@ -14,7 +14,7 @@ pub trait AdminRequestStore: Send + Sync + 'static {
     /// The request with this id, expired or not.
     async fn find_admin_request(&self, request: Uuid) -> StoreResult<Option<AdminRequestRow>>;
 
-    /// What the requests of a token take that have not expired at `now`.
+    /// How much the requests of a token use that have not expired at `now`.
     async fn admin_request_use(&self, holder: &str, now: Timestamp)
     -> StoreResult<AdminRequestUse>;
 

@@ -7,8 +7,8 @@ use sluice_flow::time::Timestamp;
 #[cfg(doc)]
 use crate::{AdminStore, EndpointWrite};
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointRow, EventRow, LogPage, LogQuery, Progress,
-    Saved, StoreResult,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, DeliveryState, EndpointHealth, EndpointRow,
+    EventRow, LogPage, LogQuery, Progress, Saved, StoreResult,
 };
 
 /// The log of an app: its responses and its other events, in the order of their ids.
@@ -93,4 +93,21 @@ pub trait EndpointStore: Send + Sync + 'static {
     async fn apps_with_endpoints(&self) -> StoreResult<Vec<AppId>>;
 
     async fn delivery_backlog(&self) -> StoreResult<Backlog>;
+
+    /// The outcomes of the deliveries to each endpoint of an app, ordered by its id. `waiting` is
+    /// counted up to this limit. As [`Self::delivery_times`], it reads only an index.
+    async fn endpoint_health(
+        &self,
+        app: AppId,
+        waiting_max: usize,
+    ) -> StoreResult<Vec<EndpointHealth>>;
+
+    /// The states of the deliveries of an endpoint, and when they were last sent: the newest ones
+    /// of each state, up to this number.
+    async fn delivery_times(
+        &self,
+        app: AppId,
+        endpoint: EndpointId,
+        each_max: usize,
+    ) -> StoreResult<Vec<(DeliveryState, Timestamp)>>;
 }

@@ -48,7 +48,7 @@ impl Drop for Resume {
     }
 }
 
-/// How commits run side by side.
+/// How commits run concurrently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lanes {
     /// The number of commits that may run concurrently; 1 if the backend has a single writer.
@@ -111,8 +111,9 @@ pub trait IntakeStore: Send + Sync + 'static {
 
     fn lanes(&self) -> Lanes;
 
-    /// The server that has an app, by a number, if there are several and it is known. It may have
-    /// another server by the time of the commit: one for apps of several servers only takes longer.
+    /// The server that has an app, by a number, if there are several and it is known. The app may
+    /// be on another server by the time of the commit: a commit for apps of several servers only
+    /// takes longer.
     fn server_of(&self, _app: AppId) -> Option<u32> {
         None
     }

@@ -38,8 +38,8 @@ pub trait MailStore: Send + Sync + 'static {
     /// The number of e-mails that are due at `now`.
     async fn count_due_mails(&self, now: Timestamp) -> StoreResult<u64>;
 
-    /// Up to `limit` e-mails that were made before a time and are due at `now` or wait for another
-    /// attempt, in the order of their ids, after this one.
+    /// Up to `limit` e-mails that were created before a time and are due at `now` or wait for
+    /// another attempt, in the order of their ids, after this one.
     async fn list_waiting_mails(
         &self,
         made_before: Timestamp,

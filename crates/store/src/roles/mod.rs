@@ -1,15 +1,14 @@
 //! The store as a sum of roles: one trait for each reason to call it.
 //!
 //! Every promise is a doc line on a method here and a case of the conformance suite. No method that
-//! a backend implements has a default, so that the compiler finds a wrapper that forwards too
-//! little.
+//! a backend implements has a default, so that the compiler reports a wrapper that does not forward
+//! one.
 
 mod admin;
 mod admin_requests;
 mod assets;
 mod closing;
 mod counts;
-mod delivery_health;
 mod events;
 mod intake;
 mod mails;
@@ -30,7 +29,6 @@ pub use admin_requests::AdminRequestStore;
 pub use assets::AssetStore;
 pub use closing::ClosingStore;
 pub use counts::CountStore;
-pub use delivery_health::DeliveryHealthStore;
 pub use events::{EndpointStore, EventStore};
 pub use intake::{AfterCommit, IntakeStore, Lanes, Resume};
 pub use mails::MailStore;
@@ -67,7 +65,6 @@ pub trait Store:
     + EndpointStore
     + SinkStore
     + MailStore
-    + DeliveryHealthStore
     + UpkeepStore
     + StatusStore
     + MovingStore
@@ -92,7 +89,6 @@ impl<T> Store for T where
         + EndpointStore
         + SinkStore
         + MailStore
-        + DeliveryHealthStore
         + UpkeepStore
         + StatusStore
         + MovingStore

@@ -20,7 +20,7 @@ pub trait MovingStore: Send + Sync + 'static {
         limit: usize,
     ) -> StoreResult<Vec<Record>>;
 
-    /// A page of one table, as [`StoreView::records`] returns it, at an instant of its own.
+    /// A page of one table, as [`StoreView::records`] returns it, at a separate instant.
     async fn read_records(&self, after: &RecordCursor, limit: usize) -> StoreResult<RecordPage>;
 
     /// Writes records as [`Self::export_records`] returned them, including revisions, durably: all

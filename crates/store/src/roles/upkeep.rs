@@ -30,7 +30,7 @@ pub trait UpkeepStore: Send + Sync + 'static {
         page: Page<AppId>,
     ) -> StoreResult<Vec<RetainingApp>>;
 
-    /// The months of which every response is too old for its app at `now`, oldest first, and those
+    /// The months in which every response is too old for its app at `now`, oldest first, and those
     /// whose removal was interrupted. Empty if the backend does not store responses by month.
     async fn list_expired_months(&self, now: Timestamp) -> StoreResult<Vec<ExpiredMonth>>;
 
@@ -100,11 +100,11 @@ pub trait UpkeepStore: Send + Sync + 'static {
         limit: usize,
     ) -> StoreResult<Compacted>;
 
-    /// The damage that was found in this store, by the store itself or by a caller that notes it.
+    /// The damage that was found in this store, by the store itself or by a caller that reports it.
     ///
     /// Once there is any, [`IntakeStore::commit`] and [`Self::check`] fail with
-    /// [`StoreError::Damaged`]; everything else still works. It is remembered durably, so that the
-    /// next process starts with it, until a check finds the store sound.
+    /// [`StoreError::Damaged`]; everything else still works. It is stored durably, so that the next
+    /// process starts with it, until a check finds the store sound.
     fn damage(&self) -> &Damage;
 
     /// Whether a write would succeed now, for the readiness check. Leaves no trace.

@@ -21,7 +21,7 @@ pub(super) fn scan_cursor(
         .map(|found| found.flatten().map(Uuid::from_bytes))
 }
 
-/// Notes that responses of a flow were counted, for the skip index.
+/// Records that responses of a flow were counted, for the skip index.
 pub(super) fn add_unindexed(
     connection: &Connection,
     (app, flow): (AppId, FlowId),

@@ -90,7 +90,7 @@ pub(super) struct Going {
 }
 
 impl Going {
-    /// Notes a response that is removed, or stays with less content. `at_once` is whether it was
+    /// Records a response that is removed, or stays with less content. `at_once` is whether it was
     /// counted when it was stored.
     pub(super) fn note(
         &mut self,
@@ -118,7 +118,7 @@ impl Going {
         &self.deleted
     }
 
-    /// Subtracts everything noted.
+    /// Subtracts everything recorded.
     pub(super) fn settle(self, connection: &Connection) -> Result<(), TransactionError> {
         let mut by_flow: BTreeMap<_, Subtractions> = BTreeMap::new();
         for (key, delta) in self.removed {

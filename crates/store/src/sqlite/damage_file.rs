@@ -1,5 +1,5 @@
-//! The file beside a database that remembers that damage was found in it. Not in the database,
-//! which may lose what is written to it.
+//! The file beside a database that records damage found in it. It is not in the database, which may
+//! lose new writes.
 //!
 //! The writer thread writes and reads it, after each of its jobs and once a second. So a failed
 //! attempt is repeated, and other processes see it soon.
@@ -33,8 +33,8 @@ impl DamageFile {
         waiting.get_or_insert_with(|| what.to_owned());
     }
 
-    /// Writes what waits, durably. What is remembered already is kept, with a new time: a check
-    /// that began before then does not remove it.
+    /// Writes the waiting damage, durably. Damage that is already stored stays, with a new time: a
+    /// check that began before then does not remove it.
     pub(super) fn write(&self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(what) = &*waiting else { return };
@@ -45,13 +45,13 @@ impl DamageFile {
         match written {
             Ok(()) => *waiting = None,
             Err(error) => {
-                tracing::error!(%error, "the damage cannot be remembered: do not restart");
+                tracing::error!(%error, "cannot save the damage marker: do not restart");
             }
         }
     }
 
-    /// Notes what another process has found. A failure says nothing about the database: too many
-    /// files may be open. The next look is a second later.
+    /// Records damage that another process has found. A failure to read the file says nothing about
+    /// the database: too many files may be open. The next attempt follows a second later.
     pub(super) fn look(&self, damage: &Damage) {
         if damage.found().is_some() {
             return;
@@ -59,15 +59,15 @@ impl DamageFile {
         match read(&self.database) {
             Ok(None) => {}
             Ok(Some(mark)) => damage.found_by_another(&mark.what),
-            Err(error) => tracing::debug!(%error, "the file that remembers damage cannot be read"),
+            Err(error) => tracing::debug!(%error, "cannot read the file that records damage"),
         }
     }
 }
 
-/// What was found before this start, if anything was.
+/// The damage that was found before this start, if any.
 pub(super) fn found_before(path: &Path) -> Option<DamageMark> {
     read(path).unwrap_or_else(|error| {
-        let what = format!("the file that remembers it cannot be read: {error}");
+        let what = format!("cannot read the file that records it: {error}");
         Some(DamageMark { what, stamp: String::new() })
     })
 }

@@ -1,37 +1,19 @@
-//! How deliveries to webhook endpoints went. Both queries read only the index `deliveries_health`
-//! or `deliveries_waiting`.
+//! The outcomes of deliveries to webhook endpoints. Both queries read only the index
+//! `deliveries_health` or `deliveries_waiting`.
 
-use async_trait::async_trait;
 use rusqlite::{Connection, Result, params};
 use sluice_flow::id::{AppId, EndpointId};
 use sluice_flow::time::Timestamp;
 
-use super::SqliteStore;
 use super::codec::{Cells, ReadCells as _, bytes};
 use super::read::{limit, many};
-use crate::{DeliveryHealthStore, DeliveryState, EndpointHealth, StoreResult};
+use crate::{DeliveryState, EndpointHealth};
 
-#[async_trait]
-impl DeliveryHealthStore for SqliteStore {
-    async fn endpoint_health(
-        &self,
-        app: AppId,
-        waiting_max: usize,
-    ) -> StoreResult<Vec<EndpointHealth>> {
-        self.readers.read(move |it| health(it, app, waiting_max)).await
-    }
-
-    async fn delivery_times(
-        &self,
-        app: AppId,
-        endpoint: EndpointId,
-        each_max: usize,
-    ) -> StoreResult<Vec<(DeliveryState, Timestamp)>> {
-        self.readers.read(move |it| times(it, app, endpoint, each_max)).await
-    }
-}
-
-fn health(connection: &Connection, app: AppId, waiting_max: usize) -> Result<Vec<EndpointHealth>> {
+pub(super) fn health(
+    connection: &Connection,
+    app: AppId,
+    waiting_max: usize,
+) -> Result<Vec<EndpointHealth>> {
     let sql = "SELECT endpoint_id, (SELECT max(attempted_at) FROM deliveries AS it \
              WHERE it.app_id = endpoints.app_id AND it.endpoint_id = endpoints.endpoint_id \
              AND it.state = 'delivered'), \
@@ -48,7 +30,7 @@ fn health(connection: &Connection, app: AppId, waiting_max: usize) -> Result<Vec
     })
 }
 
-fn times(
+pub(super) fn times(
     connection: &Connection,
     app: AppId,
     endpoint: EndpointId,

@@ -5,14 +5,14 @@ use rusqlite::{Connection, OptionalExtension as _, Result, ToSql, params};
 use sluice_flow::id::{AppId, DeliveryId, EndpointId, EventId};
 use sluice_flow::time::Timestamp;
 
-use super::SqliteStore;
 use super::codec::{self, Cells, DELIVERY, ENDPOINT, ReadCells as _, bytes};
 use super::read::{limit, many, one};
 use super::transaction::{Finish, TransactionError};
+use super::{SqliteStore, delivery_health};
 use crate::endpoint::{SETTINGS, columns_after, replacing};
 use crate::{
-    Backlog, Claim, DeliveryQuery, DeliveryRow, EndpointLane, EndpointRow, EndpointStore,
-    EndpointWrite, Progress, Redelivery, Saved, StoreResult,
+    Backlog, Claim, DeliveryQuery, DeliveryRow, DeliveryState, EndpointHealth, EndpointLane,
+    EndpointRow, EndpointStore, EndpointWrite, Progress, Redelivery, Saved, StoreResult,
 };
 
 /// Endpoints of a lane that a worker can take at `?1`; `?2` is a JSON array of the slow ones.
@@ -103,6 +103,23 @@ impl EndpointStore for SqliteStore {
         };
         Ok(self.readers.read(move |it| one(it, sql, [], backlog)).await?.unwrap_or_default())
     }
+
+    async fn endpoint_health(
+        &self,
+        app: AppId,
+        waiting_max: usize,
+    ) -> StoreResult<Vec<EndpointHealth>> {
+        self.readers.read(move |it| delivery_health::health(it, app, waiting_max)).await
+    }
+
+    async fn delivery_times(
+        &self,
+        app: AppId,
+        endpoint: EndpointId,
+        each_max: usize,
+    ) -> StoreResult<Vec<(DeliveryState, Timestamp)>> {
+        self.readers.read(move |it| delivery_health::times(it, app, endpoint, each_max)).await
+    }
 }
 
 fn of_app(connection: &Connection, app: AppId) -> Result<Vec<EndpointRow>> {
@@ -182,7 +199,7 @@ fn save(connection: &Connection, progress: &Progress) -> Result<(Saved, Finish),
     for gone in &progress.dropped {
         connection.prepare_cached(sql)?.execute(params![ids.0, ids.1, bytes!(gone)])?;
     }
-    // When the lease goes on, as given; otherwise with the next waiting delivery, if that is
+    // If the lease continues, as given; otherwise with the next waiting delivery, if that is
     // earlier.
     let sql = "UPDATE endpoints SET cursor = CASE WHEN cursor = ?3 THEN ?4 ELSE cursor END, \
          failing_since = ?5, failures = ?6, leased_by = ?7, leased_until = ?8, \

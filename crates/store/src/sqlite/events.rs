@@ -72,7 +72,7 @@ fn span(query: &LogQuery, end: EventId) -> Span {
     Span { first, last: end.uuid().as_u128() }
 }
 
-/// In the order of keys, over all apps: an app has no index of its own.
+/// In the order of keys, over all apps: there is no index by app.
 fn responses(
     connection: &Connection,
     query: &LogQuery,

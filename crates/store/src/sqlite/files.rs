@@ -1,17 +1,17 @@
-//! Notices that the files of an open database were removed, replaced, cut off or overwritten.
+//! Detects that the files of an open database were removed, replaced, cut off or overwritten.
 //!
-//! SQLite goes on writing to a file that was deleted or renamed: each of these writes would be
-//! acknowledged, and gone with the process. So the writer compares the files at their paths with
-//! those that it opened, after each commit and before it is acknowledged, and once a second when
-//! nothing is written:
+//! SQLite continues to write to a file that was deleted or renamed: each of these writes would be
+//! acknowledged, and lost when the process ends. So the writer compares the files at their paths
+//! with those that it opened, after each commit and before it is acknowledged, and once a second
+//! when nothing is written:
 //!
 //! - The database and its log are still the same files (device and inode).
 //! - The log was not cut off. While it is the same log (by the salts in its header), it is never
 //!   shorter than the last commit left it. Otherwise SQLite would write behind a gap, at which
 //!   recovery ends.
 //! - Nothing else wrote to the database file: it has the size and time of our last checkpoint, or
-//!   SQLite knows of a checkpoint by somebody else. This is checked only while no other process of
-//!   Sluice has the database open ([`Marker`]), since one of its checkpoints may be under way. A
+//!   SQLite knows of a checkpoint by another process. This is checked only while no other process
+//!   of Sluice has the database open ([`Marker`]), since one of its checkpoints may be under way. A
 //!   `touch` looks the same. With a log, SQLite need not change the counters in the header of the
 //!   file, so an older copy in its place may have the same ones: they prove nothing.
 //!
@@ -140,7 +140,7 @@ impl Files {
                     return Err(FilesChanged::Cut(self.log.path.clone()));
                 }
             }
-            // The log starts again after a checkpoint, which may have been somebody else's.
+            // The log starts again after a checkpoint, which may have been another process's.
             _ => self.after_checkpoint(connection),
         }
         self.last = Some((salts, LOG_HEADER_BYTES + log_pages * self.frame_bytes));

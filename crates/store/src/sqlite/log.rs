@@ -1,8 +1,8 @@
 //! The write-ahead log: when it is written back into the database, and how long it may become.
 //!
-//! A reader with an open transaction, such as a shell beside the server, keeps the log from being
-//! reset: every commit makes it longer, and every read slower. Its length is reported, and at a
-//! limit submissions are refused until the reader has ended.
+//! A reader with an open transaction, such as a shell beside the server, prevents the log from
+//! being reset: every commit makes it longer, and every read slower. Its length is reported, and at
+//! a limit submissions are refused until the reader has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -25,7 +25,8 @@ const SLOW_WRITE: Duration = Duration::from_millis(250);
 const WARNED_PAGES: i32 = 65_536;
 /// How long to wait for readers when the log must be emptied; the next write tries again.
 const EMPTY_WAIT: Duration = Duration::from_millis(250);
-/// How long to leave a log that could not be emptied: everything else waits for an attempt.
+/// How long to wait before emptying the log is tried again: everything else waits during an
+/// attempt.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The log, as its writer knows it.
@@ -161,7 +162,7 @@ impl Log {
                 ),
                 false => tracing::info!(
                     pages,
-                    "the log of the database is short again: submissions are stored"
+                    "the log of the database is below its limit again: submissions are stored"
                 ),
             }
         }

@@ -1,7 +1,7 @@
-//! The marker beside a database: a file that remembers that a database was created here, and by
-//! whose lock processes see whether they share it.
+//! The marker beside a database: a file that records that a database was created here, and whose
+//! lock shows whether several processes have it open.
 //!
-//! If the database is missing or empty although other files are there, somebody has moved, deleted
+//! If the database is missing or empty although other files are there, someone has moved, deleted
 //! or emptied it, and a new one in its place would hide that. If a whole volume is not mounted, the
 //! marker is missing with it: then only [`CreatePolicy::Never`], or the order of mounts, prevents a
 //! new database in the empty folder.
@@ -85,7 +85,7 @@ impl Marker {
         Ok(Self(file))
     }
 
-    /// Whether no other process has the database open, as far as it has a marker.
+    /// Whether no other process with a marker has the database open.
     pub(super) fn is_alone(&self) -> bool {
         let alone = match self.0.try_lock() {
             Ok(()) => true,

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`OpenError`] (what can go wrong at startup), `connection` (the settings that
 //! durability depends on), `migrations/` (the tables), `writer` (the thread), `commit` and `apply`
-//! (its writes), `files`, `marker` and `damage_file` (files that are taken away or damaged),
+//! (its writes), `files`, `marker` and `damage_file` (files that are removed or damaged),
 //! `response_keys` and `version_numbers` (the integers in a response's row), `import_records`
 //! (records of another database), `read/`. Several processes may have the same file open: SQLite's
 //! locks serialise them, and each sees the changes of the others in the change feed.

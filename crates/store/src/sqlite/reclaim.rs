@@ -18,8 +18,8 @@ pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(number(connection, "freelist_count")? > kept + STEP_PAGES)
 }
 
-/// Cuts off some pages, within the caller's transaction; returns whether that had an effect, which
-/// it has not in a file that was created without this.
+/// Cuts off some pages, within the caller's transaction; returns whether that had an effect; it has
+/// none in a file that was created without this feature.
 pub(super) fn step(connection: &Connection) -> rusqlite::Result<bool> {
     let before = number(connection, "page_count")?;
     let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;

@@ -104,7 +104,7 @@ fn count(
     for (key, daily) in recount.into_daily_counts() {
         count_rows::write(connection, key, daily)?;
     }
-    // Its deltas are deleted, and nobody else will note them.
+    // Its deltas are deleted, and nothing else records them.
     count_rows::add_unindexed(connection, (app, flow), responses.cast_signed())?;
     Ok(responses)
 }

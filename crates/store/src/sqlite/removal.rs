@@ -27,7 +27,7 @@ use crate::{
     InvitationRow, Page, RespondentRow, ResponseRow, UsedKeyRow,
 };
 
-/// Replaces a response; with the parameters of [`response_row::bind`], of which the first is its
+/// Replaces a response; with the parameters of [`response_row::bind`], the first of which is its
 /// key.
 static REWRITE: LazyLock<String> = LazyLock::new(|| {
     let set: Vec<_> =

@@ -431,7 +431,7 @@ impl UpkeepStore for SqliteStore {
                 }
                 // A flow that cannot be counted must not block the others.
                 Err(StoreError::Corrupt(why) | StoreError::Damaged(why)) => {
-                    tracing::warn!(flow = %flow.1, why, "not counted");
+                    tracing::warn!(flow = %flow.1, why, "cannot count the responses of a flow");
                 }
                 Err(error) => return Err(error),
             }

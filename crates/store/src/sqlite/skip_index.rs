@@ -235,7 +235,7 @@ pub(super) struct OutOfOrderIds {
 }
 
 impl OutOfOrderIds {
-    /// Notes that blocks were created.
+    /// Records that blocks were created.
     pub(super) fn note_created(&mut self, work: &Work) {
         let last = work.created.last().map(|block| block.last);
         self.blocked_to = self.blocked_to.map(|known| known.max(last.unwrap_or_default()));

@@ -433,13 +433,13 @@ impl Thread {
                 if let Some((path, marker)) = self.unwatched.take()
                     && let Err(error) = self.watch_files(path, marker)
                 {
-                    tracing::warn!(%error, "the files of the database are not watched");
+                    tracing::warn!(%error, "cannot watch the database files");
                 }
             }
             Ok((_, Finish::RollBack)) => {}
             Err(StoreError::Conflict) => {}
             Err(StoreError::Unknown(error)) => {
-                tracing::error!(%error, "a write has an unknown outcome; nothing more is written");
+                tracing::error!(%error, "a write has an unknown outcome; no more writes");
                 let reason = error.to_string();
                 self.stop(reason);
             }

@@ -14,7 +14,7 @@ use support::Cluster;
 const PART_ROWS: usize = 5_000;
 const PART_PAUSE: Duration = Duration::from_millis(20);
 
-/// `cargo test --release --test count_speed -- --ignored --nocapture`.
+/// `cargo test --release -p sluice-store --test store count_speed -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a benchmark"]
 async fn imported_responses_are_counted_about_as_fast_as_by_a_recount() {

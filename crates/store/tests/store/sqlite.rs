@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
-use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::conformance::rows::empty_response;
 use sluice_store::roles::*;
 use sluice_store::sqlite::{OpenError, Options, SqliteStore};
 use sluice_store::{
@@ -45,21 +45,12 @@ fn app_row(number: u64) -> AppRow {
 
 fn response(app: &AppRow, number: u32, public_revision: u64, answers: &str) -> NewResponse {
     let id = v7(Timestamp::from_millis(2), number, 0);
+    let (flow, version) =
+        (FlowId::from_uuid(app.app_id.uuid()), FlowVersionId::from_uuid(app.app_id.uuid()));
     let row = ResponseRow {
-        app_id: app.app_id,
-        flow_id: FlowId::from_uuid(app.app_id.uuid()),
-        flow_version_id: FlowVersionId::from_uuid(app.app_id.uuid()),
-        response_id: ResponseId::from_uuid(id),
-        admission: Admission::CollectionOnly,
         answers: answers.to_owned(),
-        identities: None,
-        identity_verified: false,
-        respondent_id: None,
-        tags: None,
-        context: None,
-        flow_assignment_id: None,
-        score: None,
         digest: [1; 16],
+        ..empty_response(app.app_id, flow, version, ResponseId::from_uuid(id))
     };
     let contribution =
         Contribution::from_stored(None, &row.answers, row.tags.as_deref(), row.admission);

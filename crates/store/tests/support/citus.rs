@@ -88,7 +88,7 @@ impl CitusDatabase {
         connect(config.dbname(self.config.get_dbname().unwrap())).await
     }
 
-    /// Drops the database on every node: Citus would go on to look for its proxies.
+    /// Drops the database on every node: Citus would continue to look for its proxies.
     pub(crate) async fn remove(self) {
         let name = self.config.get_dbname().unwrap().to_owned();
         for node in self.nodes {

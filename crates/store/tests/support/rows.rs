@@ -3,8 +3,8 @@
 use sluice_flow::counts::Contribution;
 use sluice_flow::definition::Kind;
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, ResponseId, v7};
-use sluice_flow::submission::Admission;
 use sluice_flow::time::{Timestamp, Window};
+use sluice_store::conformance::rows::empty_response;
 use sluice_store::{AppLimits, AppRow, FlowRow, IdentityVerification, NewResponse, ResponseRow};
 
 pub(crate) fn app_row() -> AppRow {
@@ -44,22 +44,9 @@ pub(crate) fn flow_row() -> FlowRow {
 
 pub(crate) fn response(millis: i64, number: u32, public_revision: u64) -> NewResponse {
     let app = app_row().app_id;
-    let row = ResponseRow {
-        app_id: app,
-        flow_id: FlowId::from_uuid(app.uuid()),
-        flow_version_id: FlowVersionId::from_uuid(app.uuid()),
-        response_id: ResponseId::from_uuid(v7(Timestamp::from_millis(millis), number, 0)),
-        admission: Admission::CollectionOnly,
-        answers: "{}".to_owned(),
-        identities: None,
-        identity_verified: false,
-        respondent_id: None,
-        tags: None,
-        context: None,
-        flow_assignment_id: None,
-        score: None,
-        digest: [1; 16],
-    };
+    let (flow, version) = (FlowId::from_uuid(app.uuid()), FlowVersionId::from_uuid(app.uuid()));
+    let id = ResponseId::from_uuid(v7(Timestamp::from_millis(millis), number, 0));
+    let row = ResponseRow { digest: [1; 16], ..empty_response(app, flow, version, id) };
     let contribution =
         Contribution::from_stored(None, &row.answers, row.tags.as_deref(), row.admission);
     NewResponse {

@@ -23,7 +23,7 @@ fn survey() -> Value {
     })
 }
 
-/// Answers the survey with these stars and this name, as far as it is asked.
+/// Answers the survey with these stars and, if it is asked, this name.
 async fn finished<'s>(site: &'s Site, flow: &str, stars: &str, name: &str) -> Browser<'s> {
     let mut browser = Browser::open(site, flow).await;
     site.at(READ);
@@ -59,7 +59,7 @@ async fn the_answers_decide_which_ending_is_shown_and_where_it_leads() {
     let rows = stored(&site, flow).await;
     let scores: Vec<Option<&str>> = rows.iter().map(|row| row.score.as_deref()).collect();
     assert_eq!(scores, [Some("5"), Some("4"), Some("1")]);
-    // The jump passed over the question, so that it was not even asked.
+    // The jump skipped the question, so that it was not even asked.
     assert_eq!(rows[0].answers, r#"{"stars":"5"}"#);
 }
 

@@ -210,7 +210,7 @@ class Nps(_Scale):
 
 
 class _Choices(QuestionType):
-    """A type with options, of which one or several are chosen."""
+    """A type with options, one or several of which are chosen."""
 
     def __init__(self, fields: Fields) -> None:
         super().__init__(fields)

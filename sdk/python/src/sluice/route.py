@@ -101,7 +101,7 @@ class _Walk:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.at = 0
-        #: Questions before this index are passed over.
+        #: Questions before this index are skipped.
         self.resume_at = 0
         self.score = 0
         #: The ending that a jump chose.

@@ -1,6 +1,6 @@
 /*
- * The form that adds a filter by an answer: offers only the choices and the comparisons of the selected question. The
- * server checks both.
+ * The form that adds a filter by an answer: offers only the choices and the comparisons of the
+ * selected question. The server checks both.
  */
 
 const question = document.getElementById("question");

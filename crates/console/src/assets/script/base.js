@@ -1,6 +1,6 @@
 /*
- * For every page of the console: times in the reader's time zone, copy buttons, menus, dialogs, toasts, the theme
- * switch. Everything works without it.
+ * For every page of the console: times in the reader's time zone, copy buttons, menus, dialogs,
+ * toasts, the theme switch. Everything works without it.
  */
 
 import { ask, follow, openPage } from "./dialogs.js";
@@ -42,7 +42,8 @@ function applyTheme(theme) {
 const shownTheme = () => document.documentElement.dataset.theme ?? "";
 
 applyTheme(shownTheme());
-// On a wide screen, also after the window was widened, the side bar is always visible; a closed one would be hidden from screen readers.
+// On a wide screen, also after the window was widened, the side bar is always visible; a closed one
+// would be hidden from screen readers.
 const menu = document.querySelector("details.menu");
 const wide = matchMedia("(min-width: 56.01rem)");
 const openMenu = () => (menu.open = wide.matches);

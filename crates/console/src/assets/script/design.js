@@ -1,7 +1,7 @@
 /*
- * The design of hosted pages: shows the control of a custom value only if that is chosen, saves every change, and shows
- * it in the preview. The server compares each part with what it was when the page was made, so that what others changed
- * in the meantime stays.
+ * The design of hosted pages: shows the control of a custom value only if that is chosen, saves
+ * every change, and shows it in the preview. The server compares each part with what it was when
+ * the page was made, so that what others changed in the meantime stays.
  */
 
 import { announce, el } from "./editor/dom.js";

@@ -1,5 +1,6 @@
 /*
- * Dialogs and toasts. A confirmation page becomes a dialog: its `data-dialog-body` is shown above the current page.
+ * Dialogs and toasts. A confirmation page becomes a dialog: its `data-dialog-body` is shown above
+ * the current page.
  */
 
 import { el } from "./editor/dom.js";
@@ -17,7 +18,10 @@ export function showDialog(label, ...content) {
   return dialog;
 }
 
-/** Asks a question; resolves to whether the user agreed. A text after the question mark is an explanation. */
+/**
+ * Asks a question; resolves to whether the user agreed. A text after the question mark is an
+ * explanation.
+ */
 export function ask(text, verb, { isDanger = false } = {}) {
   const end = text.indexOf("?") + 1 || text.length;
   const [title, more] = [text.slice(0, end), text.slice(end).trim()];
@@ -52,7 +56,10 @@ export function toast(text, onundo) {
   return follow(shown);
 }
 
-/** Gives a toast its close button, and removes it after a while unless the pointer or the focus is on it. */
+/**
+ * Gives a toast its close button, and removes it after a while unless the pointer or the focus is
+ * on it.
+ */
 export function follow(shown) {
   const remove = () => shown.remove();
   shown.append(el("button", { type: "button", className: "button small quiet dismiss", onclick: remove, aria: { label: "Dismiss" } }));

@@ -1,6 +1,6 @@
 /*
- * The editor. The definition of the draft, embedded in the page as JSON, is the single source of truth; everything here
- * shows or changes it. Without JavaScript the JSON itself is the form.
+ * The editor. The definition of the draft, embedded in the page as JSON, is the single source of
+ * truth; everything here shows or changes it. Without JavaScript the JSON itself is the form.
  */
 
 import { Bar } from "./editor/bar.js";

@@ -1,6 +1,6 @@
 /*
- * The table of responses: buttons that move columns instead of numbers, and the number of matches once it is known.
- * Without JavaScript the numbers are typed, and a link reloads the page.
+ * The table of responses: buttons that move columns instead of numbers, and the number of matches
+ * once it is known. Without JavaScript the numbers are typed, and a link reloads the page.
  */
 
 import { localTimes } from "./base.js";
@@ -94,7 +94,10 @@ async function ask() {
   }
 }
 
-/** The number changes soon after a response arrived. One that is read from all responses stays as it is. */
+/**
+ * The number changes soon after a response arrived. One that is read from all responses stays as it
+ * is.
+ */
 export function countAgain() {
   if (document.querySelector("[data-count][data-counted]")) return;
   recounts ??= setTimeout(() => {

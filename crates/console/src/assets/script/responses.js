@@ -1,6 +1,6 @@
 /*
- * The responses: a panel for one response, automatic continuation of short pages, live updates, and export progress.
- * Without JavaScript the same is available as pages and links.
+ * The responses: a panel for one response, automatic continuation of short pages, live updates, and
+ * export progress. Without JavaScript the same is available as pages and links.
  */
 
 import { localTimes } from "./base.js";
@@ -118,7 +118,10 @@ if (note) goOn(note);
 
 // --- live updates --------------------------------------------------------------------------------
 
-/** A stream while the page is visible; it continues from the newest row when the page is visible again. */
+/**
+ * A stream while the page is visible; it continues from the newest row when the page is visible
+ * again.
+ */
 function watch(address) {
   const state = list.querySelector("[data-live-state]");
   const rows = list.querySelector("[data-rows]");
@@ -225,8 +228,9 @@ async function follow(id) {
   button.disabled = true;
   bar.removeAttribute("value");
   words.textContent = "Starting…";
-  // The progress is unknown until the download starts, and only the sending node knows it. A refused download opens a
-  // page that explains it, so if this page is still open, there is a download.
+  // The progress is unknown until the download starts, and only the sending node knows it. A
+  // refused download opens a page that explains it, so if this page is still open, there is a
+  // download.
   for (let unknown = 0, isKnown = false; ; ) {
     await new Promise((done) => setTimeout(done, 300));
     const reply = await fetch(siteAddress(`console/exports/${id}`)).catch(() => undefined);

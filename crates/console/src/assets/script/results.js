@@ -1,5 +1,6 @@
 /*
- * The results: filters apply immediately, charts are downloaded as PNG, the page is printed as a report.
+ * The results: filters apply immediately, charts are downloaded as PNG, the page is printed as a
+ * report.
  */
 
 /** The PNG has double resolution, so that it is sharp in a presentation. */

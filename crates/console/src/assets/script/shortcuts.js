@@ -1,6 +1,6 @@
 /*
- * Keyboard shortcuts, and the list of them. Those that are a single character can be turned off, because speech input
- * may type one by accident.
+ * Keyboard shortcuts, and the list of them. Those that are a single character can be turned off,
+ * because speech input may type one by accident.
  */
 
 import { showDialog } from "./dialogs.js";

@@ -1,5 +1,6 @@
 /*
- * Addresses of this service, which may be below a path of its host. This file is at console/assets/{version}/site.js.
+ * Addresses of this service, which may be below a path of its host. This file is at
+ * console/assets/{version}/site.js.
  */
 
 const ROOT = new URL("../../../", import.meta.url).pathname;

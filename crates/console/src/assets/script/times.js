@@ -1,5 +1,6 @@
 /*
- * Times in the reader's time zone. A recent `data-ago` time is relative; every time has the exact one as its title.
+ * Times in the reader's time zone. A recent `data-ago` time is relative; every time has the exact
+ * one as its title.
  */
 
 const MINUTE_MS = 60_000;

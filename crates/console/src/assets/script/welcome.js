@@ -1,5 +1,6 @@
 /*
- * Moves the secret from the link into the form, and removes it from the address bar and the history immediately.
+ * Moves the secret from the link into the form, and removes it from the address bar and the history
+ * immediately.
  */
 const field = document.getElementById("code");
 const code = location.hash.slice(1);

@@ -1,4 +1,4 @@
-//! How the deliveries of an endpoint went over time.
+//! The outcomes of an endpoint's deliveries over time.
 
 use maud::{Markup, html};
 use sluice_engine::rows::DeliveryState;

@@ -1,4 +1,4 @@
-//! The texts of e-mails around those of authors, one file per language of the hosted page.
+//! The texts of e-mails that authors do not write, one file per language of the hosted page.
 //!
 //! `{name}` in a text is a placeholder ([`sluice_flow::phrase::fill`]).
 
@@ -84,8 +84,8 @@ fn words_in(language: PageLanguage) -> &'static Words {
     }
 }
 
-/// The language of e-mails to somebody who wants this one: the first of a browser, for example.
-/// Only this is stored, not what the browser sent.
+/// The language of e-mails for a requested one, such as the first that a browser sends. Only this
+/// is stored, not what the browser sent.
 pub(crate) fn chosen_language(wanted: &str) -> &'static str {
     let tag = locale::repaired(wanted);
     tag.map_or(en::WORDS.language, |tag| Words::for_language(&tag).language)

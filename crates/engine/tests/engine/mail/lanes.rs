@@ -120,7 +120,7 @@ async fn a_stop_finishes_the_emails_in_progress_and_starts_no_others() {
     inbox.go_on.add_permits(100);
     closing.await.unwrap();
     assert_eq!(inbox.recipients().len(), 8, "nothing more was started");
-    // No time passes: what was sent is noted, and only the others are left.
+    // No time passes: what was sent is recorded, and only the others are left.
     assert_eq!(shop.deliver().await.sent, 4);
 }
 

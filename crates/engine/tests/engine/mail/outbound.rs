@@ -166,7 +166,7 @@ async fn what_waits_in_a_copy_is_dropped_if_the_operator_says_so() {
     let log = app.unwrap().list_deliveries(it.endpoint, None, None, 10).await.unwrap();
     assert_eq!((log.len(), log[0].state), (1, DeliveryState::Failed));
     assert!(log[0].error.as_ref().unwrap().contains("dropped"));
-    // What happens from now on is sent: the subscription and the endpoint go on.
+    // What happens from now on is sent: the subscription and the endpoint continue.
     let view = it.copy.view(&it.shop.app).await;
     accepted(it.copy.submit(&view, &submission(it.shop.version)).await);
     until(&it.copy.engine, &it.shop, || it.requests() > 1).await;

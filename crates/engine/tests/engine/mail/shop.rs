@@ -19,7 +19,7 @@ use crate::support::{World, accepted, submission};
 pub(crate) const MINUTE_MILLIS: i64 = 60_000;
 pub(crate) const DAY_MILLIS: i64 = 24 * 60 * MINUTE_MILLIS;
 
-/// A mail server that keeps what it accepts, and answers as it was told to.
+/// A mail server that keeps what it accepts, and gives the configured answers.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     pub(crate) mails: Mutex<Vec<OutgoingMail>>,

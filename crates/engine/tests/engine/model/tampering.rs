@@ -28,7 +28,7 @@ pub(super) enum Broken {
     StoresRefused,
 }
 
-/// How often a fault happens: once in so many calls.
+/// How often a fault happens: once in this many calls.
 const FAILED_COMMIT: u64 = 150;
 const DOUBTFUL_COMMIT: u64 = 100;
 const FINAL_COMMIT: u64 = 4_000;

@@ -167,7 +167,7 @@ async fn a_wake_that_failed_or_was_skipped_is_tried_again() {
         let (failing, skipping) = (&faults.failing_wakes, &faults.skipped_wakes);
         if number == 1 { failing } else { skipping }.store(2, Ordering::SeqCst);
         it.submit().await;
-        // Less than the time after which an endpoint is looked at anyway.
+        // Less than the time after which an endpoint is checked anyway.
         it.world.clock.advance_millis(1_000);
         becomes("it is sent", || it.receivers.got(URL).len() == number).await;
         let left = failing.load(Ordering::SeqCst) + skipping.load(Ordering::SeqCst);

@@ -51,7 +51,7 @@ async fn an_event_of_a_newer_release_is_left_to_its_nodes_for_an_hour() {
     assert_eq!(types, ["flow.published", "response.created"]);
     assert!(next < newer, "a newer node continues with the event");
     assert_eq!(it.log_after(Some(next)).await, (vec![], next));
-    // No newer node came: an older one goes on without the event.
+    // There was no newer node: an older one continues without the event.
     it.pass(900).await;
     it.until(URL, 2).await;
     it.until(FILTERED, 2).await;

@@ -1,5 +1,5 @@
-//! A server that stops: requests in progress are finished and noted, and another server continues
-//! at once.
+//! A server that stops: requests in progress are finished and recorded, and another server
+//! continues at once.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -91,6 +91,21 @@ impl EndpointStore for FaultyStore {
     async fn delivery_backlog(&self) -> StoreResult<Backlog> {
         self.inner.delivery_backlog().await
     }
+    async fn endpoint_health(
+        &self,
+        app: AppId,
+        waiting_max: usize,
+    ) -> StoreResult<Vec<EndpointHealth>> {
+        self.read().endpoint_health(app, waiting_max).await
+    }
+    async fn delivery_times(
+        &self,
+        app: AppId,
+        endpoint: EndpointId,
+        each_max: usize,
+    ) -> StoreResult<Vec<(DeliveryState, Timestamp)>> {
+        self.read().delivery_times(app, endpoint, each_max).await
+    }
 }
 
 #[async_trait]

@@ -199,7 +199,7 @@ impl QuestionType {
     }
 
     /// The only possible answers, if they are the same for all questions of the type.
-    pub fn words(&self) -> &'static [&'static str] {
+    pub fn fixed_answers(&self) -> &'static [&'static str] {
         match self.comparable() {
             Comparable::Words(words) => words,
             _ => &[],

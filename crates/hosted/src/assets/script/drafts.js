@@ -1,7 +1,8 @@
 // 5 of 10: keeps answers in the browser until they are stored.
 //
-// By address, so that two invitations in one browser do not share a draft. Not with a token: the next user of
-// this browser may be another person. If storage is full or forbidden, nothing is kept.
+// By address, so that two invitations in one browser do not share a draft. Not with a token: the
+// next user of this browser may be another person. If storage is full or forbidden, nothing is
+// kept.
 
 const DRAFT_MS_MAX = 7 * 24 * 3600 * 1000;
 /** Fields with answers; the other fields belong to the server. */

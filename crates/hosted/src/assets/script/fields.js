@@ -4,7 +4,10 @@
 const TYPED = ["text", "paragraph", "email", "url", "phone", "number"];
 const isTicked = (field) => /radio|checkbox/.test(field.type);
 
-/** The answer to a question as the server reads it: texts with their labels and scores, none if there is no answer. */
+/**
+ * The answer to a question as the server reads it: texts with their labels and scores, none if
+ * there is no answer.
+ */
 function givenTo(section) {
   const given = [];
   for (const field of section.querySelectorAll("[name]")) {
@@ -91,7 +94,9 @@ function countLeft(section, words) {
   field.after(shown);
 }
 
-/** The page's language, for numbers and times. Browsers refuse some tags, such as zh-yue and x-ours. */
+/**
+ * The page's language, for numbers and times. Browsers refuse some tags, such as zh-yue and x-ours.
+ */
 function knownLanguage() {
   const { lang } = document.documentElement;
   const isKnown = (tag) => { try { return Intl.getCanonicalLocales(tag).length > 0; } catch { return false; } };

@@ -1,7 +1,7 @@
 // 6 of 10: every question is a step in the browser history.
 //
-// A state contains the question, its number of steps, and the previous question. In a frame the steps would
-// be entries of the host's history, so only the page's Back button works there.
+// A state contains the question, its number of steps, and the previous question. In a frame the
+// steps would be entries of the host's history, so only the page's Back button works there.
 
 const isFramed = globalThis.window && window.parent !== window;
 
@@ -18,7 +18,9 @@ function goBack(to, section) {
   else to.show(section);
 }
 
-/** After storing: removes the steps, so that one press of Back leaves; the address is the ending's. */
+/**
+ * After storing: removes the steps, so that one press of Back leaves; the address is the ending's.
+ */
 function settleHistory(address) {
   const rename = () => history.replaceState(null, "", address);
   const steps = history.state?.n ?? 0;

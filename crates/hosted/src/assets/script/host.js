@@ -73,7 +73,10 @@ const isPreview = (main) => "preview" in main.dataset;
 let renewals = 0;
 let isMoving = false;
 
-/** Reloads the preview with its answers after the draft or the selected question changed. Only the last reply counts. */
+/**
+ * Reloads the preview with its answers after the draft or the selected question changed. Only the
+ * last reply counts.
+ */
 async function renew({ address, keep }) {
   const turn = (renewals += 1);
   isMoving ||= !keep;

@@ -1,19 +1,20 @@
 // The script of the hosted page, 1 of 10: which questions are visible.
 //
-// The page works completely without a script: it is one form that the server handles step by step. The
-// script shows the same form one question at a time and sends the same fields, and the <main> of the
-// server's reply replaces that of this page. So there is one set of rules, the server's; checks here only
-// save a round trip. Deliberately absent: a second format, a template, a library.
+// The page works completely without a script: it is one form that the server handles step by step.
+// The script shows the same form one question at a time and sends the same fields, and the <main>
+// of the server's reply replaces that of this page. So there is one set of rules, the server's;
+// checks here only save a round trip. Deliberately absent: a second format, a template, a library.
 //
-// The server joins the ten files into one module, in the order of their numbers, and strips comments and
-// indentation; so no string may span lines.
+// The server joins the ten files into one module, in the order of their numbers, and strips
+// comments and indentation; so no string may span lines.
 //
-// This file implements conditions and jumps like crates/flow/src/logic.rs and route.rs; both pass visible_if.json and
-// routes.json in crates/flow/tests.
+// This file implements conditions and jumps like crates/flow/src/logic.rs and route.rs; both pass
+// visible_if.json and routes.json in crates/flow/tests.
 
 /**
- * The way through the questions: the visible ones, what is given to each by its id, the score, and where the last jump
- * led. A question has an id, `visibleIf`, `next`, and `given()`: texts with their scores. `forced` is always visible.
+ * The way through the questions: the visible ones, what is given to each by its id, the score, and
+ * where the last jump led. A question has an id, `visibleIf`, `next`, and `given()`: texts with
+ * their scores. `forced` is always visible.
  */
 export function follow(questions, allowsOther, forced) {
   const [given, answers] = [{ __proto__: null }, { __proto__: null }];
@@ -33,7 +34,10 @@ export function follow(questions, allowsOther, forced) {
   return { route, given, answers, score: points / 100, to };
 }
 
-/** The place of a question on the way, and the number of questions on the longest way from there: Definition::place_of. */
+/**
+ * The place of a question on the way, and the number of questions on the longest way from there:
+ * Definition::place_of.
+ */
 export function placeOf(questions, at, allowsOther) {
   const earlier = questions.slice(0, at);
   let { route: { length }, answers, to } = follow(earlier, allowsOther);

@@ -3,7 +3,8 @@
 function rank(section, words) {
   const list = section.querySelector(".ranking");
   const placeOf = (item) => item.querySelector("select");
-  // An unconfirmed order is no answer, and a correct order needs no move, so there is a button to confirm it.
+  // An unconfirmed order is no answer, and a correct order needs no move, so there is a button to
+  // confirm it.
   const keepOrder = element("button", { type: "button", className: "keep" }, words.order);
   const draw = () => {
     const items = [...list.children];

@@ -3,7 +3,7 @@
 const RETRY_MS = [1000, 2000, 4000, 8000, 15_000, 30_000];
 /** Number of server errors that are retried silently before the reader sees a message. */
 const SERVER_FAILURES_MAX = 4;
-/** Inputs with a single choice, after which the page goes on. */
+/** Inputs with a single choice, after which the page advances. */
 const SINGLE = ["one", "scale", "yesNo"];
 /** A moment in which the choice is seen. */
 const ADVANCE_MS = 250;
@@ -30,7 +30,7 @@ class Survey {
     form.addEventListener("input", (event) => this.onInput(event.target.closest(".question")));
     form.addEventListener("change", (event) => completeAddress(event.target));
     form.addEventListener("click", (event) => this.onClick(event));
-    // A press on a button goes on by itself; it must not meet the next question.
+    // A press on a button advances by itself; it must not hit the next question.
     form.addEventListener("pointerdown", ({ target }) => target.closest("button") && clearTimeout(this.timer));
     form.addEventListener("submit", (event) => this.onSubmit(event));
   }
@@ -45,7 +45,10 @@ class Survey {
     return [this.welcome, ...this.sections].find((section) => section?.dataset.id === id);
   }
 
-  /** The visible questions in pages. Hidden questions do not affect later ones. The questions of a section share a page. */
+  /**
+   * The visible questions in pages. Hidden questions do not affect later ones. The questions of a
+   * section share a page.
+   */
   way() {
     const way = follow(this.questions, this.allowsOther, this.main.dataset.preview);
     const route = way.route.map(({ section }) => section);
@@ -59,7 +62,9 @@ class Survey {
     return { ...way, route, pages, at, page: pages[at] ?? [] };
   }
 
-  /** Updates everything that depends on the answers: visible questions, texts, progress, buttons. */
+  /**
+   * Updates everything that depends on the answers: visible questions, texts, progress, buttons.
+   */
   refresh() {
     const way = this.way();
     const { route, pages, at, page } = way;
@@ -120,7 +125,10 @@ class Survey {
     keepDraft(this);
   }
 
-  /** Goes on after a click on a single choice. Keys have no `detail`: with them one looks through the choices. */
+  /**
+   * Advances after a click on a single choice. Keys have no `detail`: they only move between the
+   * choices.
+   */
   onClick({ target, detail }) {
     const section = this.current;
     const choice = target.closest("label")?.querySelector("[type=radio]");
@@ -203,7 +211,10 @@ class Survey {
     this.form.requestSubmit(this.primary);
   }
 
-  /** Shows a notice above `place`; resolves when its button is pressed or `over` resolves. Repeated notices are shown once. */
+  /**
+   * Shows a notice above `place`; resolves when its button is pressed or `over` resolves. Repeated
+   * notices are shown once.
+   */
   async notice(place, text, label, over = new Promise(() => {})) {
     let notice = this.main.querySelector(".notice.live");
     if (notice?.firstChild.textContent !== text) {

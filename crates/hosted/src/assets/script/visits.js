@@ -1,7 +1,8 @@
 // 8 of 10: reports how far visitors come, as steps without any identifier.
 //
-// Nothing is kept in the browser: a page load is a visit, and each step is reported once. All steps so far are sent
-// together when the page is hidden or the answers are stored. A question counts if it is further than all before.
+// Nothing is kept in the browser: a page load is a visit, and each step is reported once. All steps
+// so far are sent together when the page is hidden or the answers are stored. A question counts if
+// it is further than all before.
 
 /** The visit to the version that is shown; in a preview, none. */
 let visit = {};
@@ -29,7 +30,7 @@ function reach(route, section) {
   }
 }
 
-/** The visitor goes on from the furthest question. */
+/** The visitor moves on from the furthest question. */
 function pass() {
   const question = visit.ids?.[visit.furthest];
   if (!question) return;
@@ -48,7 +49,7 @@ function finishVisit() {
 
 function sendSteps() {
   const { visits, version: flowVersionId, steps } = visit;
-  // A page that is prepared ahead may never be looked at.
+  // A page that is prerendered may never be shown.
   if (!steps?.length || document.prerendering) return;
   visit.steps = [];
   ask(visits, { method: "POST", keepalive: true, body: JSON.stringify({ flowVersionId, steps }) }).catch(() => {});

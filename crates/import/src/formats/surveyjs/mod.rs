@@ -84,7 +84,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     if !lists.iter().any(|name| value[name].as_array().is_some()) {
         return Err("is not a SurveyJS survey: it has neither pages nor elements".to_owned());
     }
-    let mut reader = Reader { draft: Draft::default(), conditions: Vec::new() };
+    let mut reader = SurveyJsReader { draft: Draft::default(), conditions: Vec::new() };
     reader.draft.title = field(&survey, "title").unwrap_or_default();
     reader.draft.description = field(&survey, "description");
     reader.draft.language = survey.text("locale").filter(|tag| tag != "default");
@@ -149,13 +149,13 @@ fn old_expression(trigger: &Fields<'_>) -> Option<String> {
     Some(format!("{{{name}}} {operator}{}", value.unwrap_or_default()))
 }
 
-struct Reader {
+struct SurveyJsReader {
     draft: Draft,
     /// Of the page and panels around the current element.
     conditions: Vec<Cond>,
 }
 
-impl Reader {
+impl SurveyJsReader {
     /// A page before the survey has no questions: it is the welcome screen.
     fn start_page(&mut self, page: &Fields<'_>, survey: &Fields<'_>, place: &str) {
         let title = field(page, "title");

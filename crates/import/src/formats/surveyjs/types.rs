@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Reader, field, text};
+use super::{SurveyJsReader, field, text};
 use crate::draft::{Choice, ITEMS_MAX, Item, Kind, Options, Scale};
 use crate::fields::{Fields, scalar};
 use crate::report::{EntryId, quoted};
 use crate::text::{Style, Text};
 
-impl Reader {
+impl SurveyJsReader {
     pub(super) fn kind_of(
         &mut self,
         element: &Fields<'_>,
@@ -242,7 +242,7 @@ impl Reader {
 const SEPARATOR: char = '|';
 
 /// Choices, rows, columns or rate values: values, or objects with a value and a text. The value may
-/// be written as `value|text`; a text of its own wins.
+/// be written as `value|text`; a separate text takes precedence.
 fn choices(list: &[Value]) -> Vec<Choice> {
     let choice = |value: &Value| {
         let whole = scalar(value).or_else(|| scalar(&value["value"])).unwrap_or_default();

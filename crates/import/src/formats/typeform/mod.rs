@@ -14,7 +14,7 @@ use crate::fields::{Fields, scalar};
 use crate::report::quoted;
 use crate::text::{Piece, Style, Text, split};
 
-/// The screen that Typeform shows if a form has none of its own.
+/// The screen that Typeform shows if a form defines none.
 const DEFAULT_SCREEN: &str = "default_tys";
 /// Properties of a field that say how it looks.
 const LOOK: &[&str] = &[

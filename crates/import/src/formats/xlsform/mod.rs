@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Draft, String> {
     let choices = sheets.get("choices").map(Table::new).unwrap_or_default();
     let title = settings.get("form_title").or_else(|| settings.get("form_id"));
     let language = survey.language(settings.get("default_language"));
-    let mut reader = Reader {
+    let mut reader = XlsFormReader {
         draft: Draft { title: Text::plain(title.unwrap_or_default()), ..Draft::default() },
         lists: HashMap::new(),
         language,
@@ -106,7 +106,7 @@ struct Group {
     is_hidden: bool,
 }
 
-struct Reader {
+struct XlsFormReader {
     draft: Draft,
     lists: HashMap<String, Vec<Choice>>,
     /// The default language, as the columns write it.
@@ -117,7 +117,7 @@ struct Reader {
     names: Names,
 }
 
-impl Reader {
+impl XlsFormReader {
     /// The texts of a column in all languages.
     fn text(&self, row: &Row, name: &str) -> Option<Text> {
         let prefix = format!("{name}::");

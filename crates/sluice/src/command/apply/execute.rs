@@ -1,4 +1,4 @@
-//! Writes what a plan says: the draft, the settings, then the new version.
+//! Carries out a plan: writes the draft, the settings, then the new version.
 //!
 //! The draft comes first, because quotas may ask about its questions. Each write names the state
 //! that was compared, so that nothing that someone else saved meanwhile is replaced.

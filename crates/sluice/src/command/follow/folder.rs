@@ -35,7 +35,7 @@ pub(super) fn format(args: &ExportArgs) -> Result<&'static ExportFormat, Failure
     })
 }
 
-/// What the folder has, and up to where.
+/// What the folder contains, and up to which time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Position {
@@ -148,7 +148,7 @@ impl Folder {
         kept
     }
 
-    /// Nothing was new before this instant.
+    /// Records that there is nothing new before this instant.
     pub(super) fn advance(&mut self, day: Day, next: Timestamp) -> Result<(), Failure> {
         let (of, bytes) = (self.position.day, self.position.bytes);
         let (of, bytes) = if of == Some(day) { (of, bytes) } else { (Some(day), 0) };

@@ -1,6 +1,6 @@
--- Places the tables of Sluice on a Citus cluster: tables of apps on the workers by app_id, tables of the
--- instance on the coordinator. Run it once, on the coordinator, with psql, as the owner of the tables:
--- after the first start of a server has created them, and before responses are stored.
+-- Places the tables of Sluice on a Citus cluster: tables of apps on the workers by app_id, tables
+-- of the instance on the coordinator. Run it once, on the coordinator, with psql, as the owner of
+-- the tables: after the first start of a server has created them, and before responses are stored.
 --
 -- Choose twice as many shards as you will ever have workers; the number is hard to change later.
 

@@ -2,7 +2,7 @@
 //! the tables of apps.
 //!
 //! Everything here runs only if the database has the extension and tables are distributed with it.
-//! Other code needs to know no more than [`super::pool::Pool::is_spread`].
+//! Other code needs only [`super::pool::Pool::is_spread`].
 
 mod layout;
 mod shards;

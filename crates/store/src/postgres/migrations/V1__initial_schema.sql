@@ -4,12 +4,12 @@
 -- - Ids are UUIDv7, so they sort by creation time. Exception: assignment_id is random.
 -- - Times are milliseconds since the Unix epoch. Days are days since the Unix epoch.
 -- - JSON is stored as text, exactly as it was received.
--- - Every table belongs to an app or to the instance; citus/layout.sql lists them. Tables of apps grow with
---   the responses: their primary keys, unique keys and foreign keys start with app_id, so that Citus can
---   distribute them by it, and foreign keys stay within an app. Indexes for lookups by id alone are
---   therefore not unique. Tables of the instance are small; on Citus they are on the coordinator, so that
---   one node answers what concerns all apps. In tokens, audit and grants the nil id as app_id means "no
---   app" or "all apps".
+-- - Every table belongs to an app or to the instance; citus/layout.sql lists them. Tables of apps
+--   grow with the responses: their primary keys, unique keys and foreign keys start with app_id, so
+--   that Citus can distribute them by it, and foreign keys stay within an app. Indexes for lookups
+--   by id alone are therefore not unique. Tables of the instance are small; on Citus they are on
+--   the coordinator, so that one node answers what concerns all apps. In tokens, audit and grants
+--   the nil id as app_id means "no app" or "all apps".
 -- - There are no sequences, triggers or functions.
 -- - Foreign keys are checked at once: apps are written before flows, and flows before versions.
 
@@ -41,11 +41,11 @@ CREATE TABLE id_directory (
     app_id uuid NOT NULL
 );
 
--- The part of an app that its own transactions read and lock: a table of apps, so that it is on the same
--- server as everything else of the app. The rest is in app_directory.
+-- The part of an app that its own transactions read and lock: a table of apps, so that it is on the
+-- same server as everything else of the app. The rest is in app_directory.
 -- revision: grows with every administrative change; detects concurrent edits.
--- public_revision: grows only with changes that the public API shows; a response is stored only if it was
--- judged at the newest one.
+-- public_revision: grows only with changes that the public API shows; a response is stored only if
+-- it was judged at the newest one.
 CREATE TABLE apps (
     app_id               uuid PRIMARY KEY,
     grace_window_seconds bigint,
@@ -63,9 +63,9 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_by_key ON api_keys (api_key);
 
--- Keys that verify identity tokens. material is a sealed secret (never plain text), a public key or the URL
--- of a key set, depending on kind. A table of the instance: they are cached together with the settings of
--- their app.
+-- Keys that verify identity tokens. material is a sealed secret (never plain text), a public key or
+-- the URL of a key set, depending on kind. A table of the instance: they are cached together with
+-- the settings of their app.
 CREATE TABLE identity_keys (
     app_id     uuid NOT NULL REFERENCES app_directory,
     kid        text COLLATE "C" NOT NULL,
@@ -98,8 +98,8 @@ CREATE TABLE flows (
 );
 CREATE UNIQUE INDEX flows_by_key ON flows (app_id, flow_key) WHERE flow_key IS NOT NULL;
 
--- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the state of
--- a version follows from its times.
+-- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the
+-- state of a version follows from its times.
 CREATE TABLE versions (
     app_id          uuid NOT NULL,
     flow_id         uuid NOT NULL,
@@ -120,16 +120,18 @@ CREATE INDEX versions_current ON versions (app_id, flow_id, number)
     WHERE published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL;
 CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
 
--- Responses: the table that every submission writes to. It has no foreign keys: a response is stored only at
--- the newest public_revision, and its version existed at that revision. The server creates partitions by
--- month ahead of time; an id outside of them goes into the default partition, so that no insert fails because
--- a partition is missing. The time of receipt is the time in response_id.
--- digest, idempotency_key: hashes of 16 bytes. They have the type uuid because it has no length, unlike bytea.
--- counted: whether the commit that stored the row also counted it. Other rows are counted by the scan of
--- their flow (count_scans).
--- Columns of fixed length come first, so that none needs padding. There are two indexes and no more, because
--- every response pays for them: the primary key is also the order of lists and exports, and the responses of
--- an app in the order of their ids are read flow by flow.
+-- Responses: the table that every submission writes to. It has no foreign keys: a response is
+-- stored only at the newest public_revision, and its version existed at that revision. The server
+-- creates partitions by month ahead of time; an id outside of them goes into the default partition,
+-- so that no insert fails because a partition is missing. The time of receipt is the time in
+-- response_id.
+-- digest, idempotency_key: hashes of 16 bytes. They have the type uuid because it has no length,
+-- unlike bytea.
+-- counted: whether the commit that stored the row also counted it. Other rows are counted by the
+-- scan of their flow (count_scans).
+-- Columns of fixed length come first, so that none needs padding. There are two indexes and no
+-- more, because every response pays for them: the primary key is also the order of lists and
+-- exports, and the responses of an app in the order of their ids are read flow by flow.
 CREATE TABLE responses (
     app_id             uuid NOT NULL,
     flow_id            uuid NOT NULL,
@@ -152,9 +154,9 @@ CREATE TABLE responses (
 CREATE INDEX responses_by_id ON responses (response_id);
 CREATE TABLE responses_default PARTITION OF responses DEFAULT;
 
--- Idempotency keys in use. This is a separate table because a unique key of a partitioned table must contain
--- the partition key. A row is removed with its response. It has no digest: as long as the response has this
--- key, its digest decides whether a retry is the same submission.
+-- Idempotency keys in use. This is a separate table because a unique key of a partitioned table
+-- must contain the partition key. A row is removed with its response. It has no digest: as long as
+-- the response has this key, its digest decides whether a retry is the same submission.
 CREATE TABLE idempotency (
     app_id      uuid NOT NULL,
     key         uuid NOT NULL,
@@ -162,8 +164,8 @@ CREATE TABLE idempotency (
     PRIMARY KEY (app_id, key)
 );
 
--- The keys in idempotency whose response was deleted or erased: a late retry is answered as a replay and
--- stores nothing.
+-- The keys in idempotency whose response was deleted or erased: a late retry is answered as a
+-- replay and stores nothing.
 CREATE TABLE used_keys (
     app_id      uuid NOT NULL,
     response_id uuid NOT NULL,
@@ -171,9 +173,9 @@ CREATE TABLE used_keys (
     PRIMARY KEY (app_id, response_id)
 );
 
--- The skip index: one filter for each block of responses, so that a filtered scan can skip whole blocks.
--- filter is NULL while it has to be built or rebuilt. A removal clears the filter and increments generation,
--- so that a filter built from the earlier rows is discarded.
+-- The skip index: one filter for each block of responses, so that a filtered scan can skip whole
+-- blocks. filter is NULL while it has to be built or rebuilt. A removal clears the filter and
+-- increments generation, so that a filter built from the earlier rows is discarded.
 CREATE TABLE response_blocks (
     app_id     uuid NOT NULL,
     flow_id    uuid NOT NULL,
@@ -184,12 +186,13 @@ CREATE TABLE response_blocks (
     filter     bytea,
     PRIMARY KEY (app_id, flow_id, last_id)
 );
--- Filters stay in their rows because many are read at once. Their bits are random, so they do not compress.
+-- Filters stay in their rows because many are read at once. Their bits are random, so they do not
+-- compress.
 ALTER TABLE response_blocks ALTER COLUMN filter SET STORAGE MAIN;
 CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id) WHERE filter IS NULL;
 
--- Counts by day and version. segment is empty for all responses; for responses with a tag it is the tag's
--- name and value, separated by a zero byte.
+-- Counts by day and version. segment is empty for all responses; for responses with a tag it is the
+-- tag's name and value, separated by a zero byte.
 CREATE TABLE counts (
     app_id          uuid NOT NULL,
     flow_id         uuid NOT NULL,
@@ -203,8 +206,8 @@ CREATE TABLE counts (
 );
 
 -- Changes to the counts: every commit and every removal appends one row for each version and day. A
--- background task folds them into counts. Removals sort last in the primary key, so they are folded after
--- everything that they subtract from.
+-- background task folds them into counts. Removals sort last in the primary key, so they are folded
+-- after everything that they subtract from.
 CREATE TABLE count_deltas (
     app_id          uuid NOT NULL,
     flow_id         uuid NOT NULL,
@@ -218,11 +221,11 @@ CREATE TABLE count_deltas (
 );
 CREATE INDEX count_deltas_removals ON count_deltas (app_id, flow_id) WHERE removal;
 
--- One row for each flow; a node locks it while it folds the flow's deltas or scans its responses. passed is
--- the last response that was scanned, if the flow has responses that were stored without being counted, such
--- as imported ones; NULL means that there is nothing to scan. unindexed is how many responses were counted
--- since the flow's skip index was last extended: the flow is visited from 1024 on, the size of a block. It may
--- be too high, and a visit corrects it.
+-- One row for each flow; a node locks it while it folds the flow's deltas or scans its responses.
+-- passed is the last response that was scanned, if the flow has responses that were stored without
+-- being counted, such as imported ones; NULL means that there is nothing to scan. unindexed is how
+-- many responses were counted since the flow's skip index was last extended: the flow is visited
+-- from 1024 on, the size of a block. It may be too high, and a visit corrects it.
 CREATE TABLE count_scans (
     app_id    uuid NOT NULL,
     flow_id   uuid NOT NULL,
@@ -233,10 +236,12 @@ CREATE TABLE count_scans (
 CREATE INDEX count_scans_in_progress ON count_scans (app_id, flow_id) WHERE passed IS NOT NULL;
 CREATE INDEX count_scans_unindexed ON count_scans (app_id, flow_id) WHERE unindexed >= 1024;
 
--- Respondents: profiles that responses are linked to. First and last seen are not stored; they are the times
--- in respondent_id and in the newest consent, so that a returning respondent updates no row.
--- erasing: JSON, set while an erasure that needs several transactions is in progress. It holds whether to
--- keep the answers, and the identities to remove from them. A server that finds it continues the erasure.
+-- Respondents: profiles that responses are linked to. First and last seen are not stored; they are
+-- the times in respondent_id and in the newest consent, so that a returning respondent updates no
+-- row.
+-- erasing: JSON, set while an erasure that needs several transactions is in progress. It holds
+-- whether to keep the answers, and the identities to remove from them. A server that finds it
+-- continues the erasure.
 CREATE TABLE respondents (
     app_id        uuid NOT NULL,
     respondent_id uuid NOT NULL,
@@ -246,7 +251,8 @@ CREATE TABLE respondents (
 CREATE INDEX respondents_by_id ON respondents (respondent_id);
 CREATE INDEX respondents_erasing ON respondents (app_id, respondent_id) WHERE erasing IS NOT NULL;
 
--- Identities of a respondent: at most one userId and any number of e-mail addresses (in lower case).
+-- Identities of a respondent: at most one userId and any number of e-mail addresses (in lower
+-- case).
 CREATE TABLE identities (
     app_id        uuid NOT NULL,
     type          text COLLATE "C" NOT NULL, -- userId or email
@@ -257,8 +263,8 @@ CREATE TABLE identities (
 CREATE INDEX identities_by_respondent ON identities (app_id, respondent_id);
 CREATE UNIQUE INDEX identities_user_id ON identities (app_id, respondent_id) WHERE type = 'userId';
 
--- One row for each linked response. The responses of a respondent are found through this table, so that the
--- responses table needs no index for it.
+-- One row for each linked response. The responses of a respondent are found through this table, so
+-- that the responses table needs no index for it.
 CREATE TABLE consents (
     app_id          uuid NOT NULL,
     response_id     uuid NOT NULL,
@@ -269,9 +275,9 @@ CREATE TABLE consents (
 );
 CREATE INDEX consents_by_respondent ON consents (app_id, respondent_id, response_id);
 
--- Invitations: a flow assigned to one person by user id or e-mail address. The id has 128 random bits.
--- Addresses are compared without regard to the case of ASCII letters: with the collation "C", lower() changes
--- no other characters.
+-- Invitations: a flow assigned to one person by user id or e-mail address. The id has 128 random
+-- bits. Addresses are compared without regard to the case of ASCII letters: with the collation "C",
+-- lower() changes no other characters.
 CREATE TABLE invitations (
     app_id        uuid NOT NULL,
     flow_id       uuid NOT NULL,
@@ -296,8 +302,9 @@ CREATE INDEX invitations_ended
     ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
     WHERE user_id IS NOT NULL OR email IS NOT NULL;
 
--- What visitors did, by version and day: only numbers, no row for a visit. counter is opened, started, finished,
--- seen: or passed: with a question's id, or time: with the first second of a range.
+-- What visitors did, by version and day: only numbers, no row for a visit. counter is opened,
+-- started, finished, seen: or passed: with a question's id, or time: with the first second of a
+-- range.
 CREATE TABLE visit_counts (
     app_id          uuid NOT NULL,
     flow_id         uuid NOT NULL,
@@ -308,8 +315,8 @@ CREATE TABLE visit_counts (
     PRIMARY KEY (app_id, flow_id, day, flow_version_id, counter)
 );
 
--- How many responses each limit of a flow has counted, as a JSON object. Only flows with limits (flows.closing)
--- have a row. A commit locks it, and writes it with the responses that it stores.
+-- How many responses each limit of a flow has counted, as a JSON object. Only flows with limits
+-- (flows.closing) have a row. A commit locks it, and writes it with the responses that it stores.
 CREATE TABLE closing_counts (
     app_id  uuid NOT NULL,
     flow_id uuid NOT NULL,
@@ -317,7 +324,8 @@ CREATE TABLE closing_counts (
     PRIMARY KEY (app_id, flow_id)
 );
 
--- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
+-- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a
+-- draft.
 CREATE TABLE test_responses (
     app_id      uuid NOT NULL,
     flow_id     uuid NOT NULL,
@@ -332,9 +340,10 @@ CREATE TABLE test_responses (
 );
 CREATE INDEX test_responses_by_time ON test_responses (received_at);
 
--- Events of an app other than stored responses, which are their own events. event_id contains the time.
--- kind: the name of the type. body: JSON object. A row of kind response.created announces a response again
--- that was stored behind the reach of readers (event.rs).
+-- Events of an app other than stored responses, which are their own events. event_id contains the
+-- time.
+-- kind: the name of the type. body: JSON object. A row of kind response.created announces a
+-- response again that was stored behind the reach of readers (event.rs).
 CREATE TABLE events (
     app_id   uuid NOT NULL,
     event_id uuid NOT NULL,
@@ -344,8 +353,8 @@ CREATE TABLE events (
     PRIMARY KEY (app_id, event_id)
 );
 
--- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow. The nil id
--- as app_id: not limited to an app.
+-- Admin tokens, stored as the SHA-256 of the token. A table of the instance, as all that follow.
+-- The nil id as app_id: not limited to an app.
 CREATE TABLE tokens (
     app_id     uuid NOT NULL,
     token_id   uuid NOT NULL,
@@ -360,8 +369,9 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_by_id ON tokens (token_id);
 CREATE INDEX tokens_by_hash ON tokens (hash);
 
--- Reports: results of a flow that anyone with the link can read. hash is the SHA-256 of the secret in the
--- link. password: an Argon2id hash. The flow is in a table of apps, so there is no foreign key to it.
+-- Reports: results of a flow that anyone with the link can read. hash is the SHA-256 of the secret
+-- in the link. password: an Argon2id hash. The flow is in a table of apps, so there is no foreign
+-- key to it.
 CREATE TABLE reports (
     app_id      uuid NOT NULL REFERENCES app_directory,
     flow_id     uuid NOT NULL,
@@ -381,8 +391,8 @@ CREATE TABLE reports (
 CREATE UNIQUE INDEX reports_by_hash ON reports (hash);
 CREATE INDEX reports_by_flow ON reports (app_id, flow_id, report_id);
 
--- Short paths: addresses of hosted pages that authors choose, unique among all apps. The flow is in a table of
--- apps, so there is no foreign key to it.
+-- Short paths: addresses of hosted pages that authors choose, unique among all apps. The flow is in
+-- a table of apps, so there is no foreign key to it.
 CREATE TABLE short_paths (
     app_id  uuid NOT NULL REFERENCES app_directory,
     flow_id uuid NOT NULL,
@@ -391,8 +401,8 @@ CREATE TABLE short_paths (
 );
 CREATE UNIQUE INDEX short_paths_by_path ON short_paths (path);
 
--- Assets: images for flows. An asset never changes. digest: BLAKE3 of bytes, which do not get smaller by
--- compression.
+-- Assets: images for flows. An asset never changes. digest: BLAKE3 of bytes, which do not get
+-- smaller by compression.
 CREATE TABLE assets (
     app_id       uuid NOT NULL REFERENCES app_directory,
     asset_id     uuid NOT NULL,
@@ -408,9 +418,11 @@ ALTER TABLE assets ALTER COLUMN bytes SET STORAGE EXTERNAL;
 CREATE UNIQUE INDEX assets_by_id ON assets (asset_id);
 CREATE UNIQUE INDEX assets_by_digest ON assets (app_id, digest);
 
--- Webhook endpoints. A table of the instance, as deliveries. secret, previous_secret: sealed. cursor: everything up to this event was sent, or waits in
--- deliveries. failures: attempts that failed since one succeeded. due_at: when a worker is needed next.
--- leased_by, leased_until: the process that works on it. removals: how often replies about responses of the app were removed.
+-- Webhook endpoints. A table of the instance, as deliveries. secret, previous_secret: sealed.
+-- cursor: everything up to this event was sent, or waits in deliveries. failures: attempts that
+-- failed since one succeeded. due_at: when a worker is needed next.
+-- leased_by, leased_until: the process that works on it. removals: how often replies about
+-- responses of the app were removed.
 CREATE TABLE endpoints (
     app_id          uuid NOT NULL REFERENCES app_directory,
     endpoint_id     uuid NOT NULL,
@@ -437,7 +449,8 @@ CREATE TABLE endpoints (
 );
 CREATE INDEX endpoints_due ON endpoints (due_at) WHERE disabled_at IS NULL;
 
--- Deliveries of events to endpoints: those that wait for another attempt (next_at), and the last finished ones.
+-- Deliveries of events to endpoints: those that wait for another attempt (next_at), and the last
+-- finished ones.
 CREATE TABLE deliveries (
     app_id         uuid NOT NULL,
     endpoint_id    uuid NOT NULL,
@@ -460,7 +473,8 @@ CREATE INDEX deliveries_waiting ON deliveries (app_id, endpoint_id, next_at) WHE
 CREATE INDEX deliveries_health ON deliveries (app_id, endpoint_id, state, attempted_at);
 CREATE INDEX deliveries_by_event ON deliveries (app_id, event_id);
 
--- How far the log of each app was published to a sink, such as a stream of another system. A table of the instance.
+-- How far the log of each app was published to a sink, such as a stream of another system. A table
+-- of the instance.
 CREATE TABLE sink_positions (
     app_id   uuid NOT NULL REFERENCES app_directory,
     sink     text COLLATE "C" NOT NULL,
@@ -478,7 +492,8 @@ CREATE TABLE sink_leases (
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.
 -- epoch: sessions of an earlier epoch are no longer valid.
--- totp_secret: sealed with the master key. totp_step: the last time step for which a code was accepted.
+-- totp_secret: sealed with the master key. totp_step: the last time step for which a code was
+-- accepted.
 -- recovery_codes: the SHA-256 of each unused code, concatenated.
 CREATE TABLE users (
     user_id        uuid PRIMARY KEY,
@@ -507,8 +522,8 @@ CREATE TABLE grants (
 );
 CREATE INDEX grants_by_user ON grants (user_id, app_id);
 
--- Views of the responses of a flow that users have saved. query is that of the page's address. It cannot refer
--- to the table of flows, which is elsewhere on a cluster.
+-- Views of the responses of a flow that users have saved. query is that of the page's address. It
+-- cannot refer to the table of flows, which is elsewhere on a cluster.
 CREATE TABLE saved_views (
     app_id     uuid NOT NULL,
     flow_id    uuid NOT NULL,
@@ -520,11 +535,13 @@ CREATE TABLE saved_views (
 );
 CREATE INDEX saved_views_by_user ON saved_views (user_id, flow_id, name);
 
--- E-mails to send: one row for each invitation that is sent by e-mail (with its reminders), password link, and
--- subscription of a user to new responses. The nil id as app_id: concerns no app. It has no address: that of the
--- recipient is read when it is sent. kind: invitation, password or notice. detail: JSON.
+-- E-mails to send: one row for each invitation that is sent by e-mail (with its reminders),
+-- password link, and subscription of a user to new responses. The nil id as app_id: concerns no
+-- app. It has no address: that of the recipient is read when it is sent. kind: invitation, password
+-- or notice. detail: JSON.
 -- next_at: when it is due, or when another server may take it; NULL if nothing more is sent.
--- ended: bounced, failed, unsubscribed or stopped. reply: the code of the mail server's last refusal.
+-- ended: bounced, failed, unsubscribed or stopped. reply: the code of the mail server's last
+-- refusal.
 -- address: the SHA-256 of the app and the address of a recipient who unsubscribed.
 -- revision: how often the row was changed.
 CREATE TABLE mails (
@@ -556,9 +573,10 @@ CREATE INDEX mails_by_invitation ON mails (app_id, assignment_id) WHERE assignme
 CREATE INDEX mails_by_user ON mails (user_id, flow_id) WHERE user_id IS NOT NULL;
 CREATE INDEX mails_by_address ON mails (app_id, address) WHERE address IS NOT NULL;
 
--- Requests of the admin API with an idempotency key. request_id: derived from the token and the key, which are
--- not stored. holder: the id of the token. fingerprint: a hash of what was requested. claim: the attempt that may
--- carry it out. applied_at: when its changes were written, in their transaction. reply: sealed.
+-- Requests of the admin API with an idempotency key. request_id: derived from the token and the
+-- key, which are not stored. holder: the id of the token. fingerprint: a hash of what was
+-- requested. claim: the attempt that may carry it out. applied_at: when its changes were written,
+-- in their transaction. reply: sealed.
 CREATE TABLE admin_requests (
     request_id  uuid PRIMARY KEY,
     holder      text COLLATE "C" NOT NULL,
@@ -593,8 +611,9 @@ CREATE TABLE links (
 );
 CREATE INDEX links_by_user ON links (user_id);
 
--- Sessions of the console. hash is the SHA-256 of the session's secret. A session belongs to a user (user_id
--- and epoch) or to an admin token (token_hash). confirmed_at: when the holder last proved their identity.
+-- Sessions of the console. hash is the SHA-256 of the session's secret. A session belongs to a user
+-- (user_id and epoch) or to an admin token (token_hash). confirmed_at: when the holder last proved
+-- their identity.
 CREATE TABLE sessions (
     hash         bytea PRIMARY KEY,
     user_id      uuid,
@@ -608,8 +627,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 CREATE INDEX sessions_by_user ON sessions (user_id, epoch) WHERE user_id IS NOT NULL;
 
--- The audit log. Entries outlive what they describe. The nil id as app_id: concerns no app. The time is in
--- audit_id.
+-- The audit log. Entries outlive what they describe. The nil id as app_id: concerns no app. The
+-- time is in audit_id.
 CREATE TABLE audit (
     app_id   uuid NOT NULL,
     audit_id uuid NOT NULL,
@@ -635,9 +654,9 @@ CREATE TABLE people (
 INSERT INTO people (revision) VALUES (0);
 
 -- Marks that outlive a process, at most one of each name.
--- restoring: from before the first record of a backup is written until everything was compared; nothing else
--- opens such a database. damaged: damage was found, and detail says where; every server sees it within
--- seconds and accepts no responses.
+-- restoring: from before the first record of a backup is written until everything was compared;
+-- nothing else opens such a database. damaged: damage was found, and detail says where; every
+-- server sees it within seconds and accepts no responses.
 CREATE TABLE marks (
     name   text COLLATE "C" PRIMARY KEY,
     detail text NOT NULL,
@@ -645,8 +664,8 @@ CREATE TABLE marks (
     noted_at timestamp NOT NULL DEFAULT (clock_timestamp() AT TIME ZONE 'UTC')
 );
 
--- Rows of the readiness check: it fills a page, so that it needs space as a submission does. Emptied when the
--- table has grown.
+-- Rows of the readiness check: it fills a page, so that it needs space as a submission does.
+-- Emptied when the table has grown.
 CREATE TABLE probe (
     filler text NOT NULL
 );

@@ -44,6 +44,11 @@ impl Slices {
         Self { rows: 2 * candidates_max, candidates_max }
     }
 
+    /// The rows of the next slice. Without a filter all rows match, so it is as long as possible.
+    fn next_rows(&self, is_open: bool) -> usize {
+        if is_open { SLICE_ROWS_MAX } else { self.rows }
+    }
+
     /// The last candidate, if the slice has more than one statement returns. The next slice is then
     /// shorter, otherwise longer. After a cut the next statement returns more: a page that goes on
     /// has few matches among its candidates.
@@ -108,9 +113,7 @@ pub(in super::super) async fn list(
     let mut scan = Scan::new(query);
     let is_open = scan.filter.is_open();
     let (mut ahead, mut slices) = (Ahead::default(), Slices::for_page(query.limit));
-    while let Some((span, scan_rows)) =
-        scan.slice(if is_open { SLICE_ROWS_MAX } else { slices.rows })
-    {
+    while let Some((span, scan_rows)) = scan.slice(slices.next_rows(is_open)) {
         let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let end = scan.end_of(span);
@@ -153,9 +156,7 @@ pub(in super::super) async fn count(
     let mut scan = Scan::new(query);
     let is_open = scan.filter.is_open();
     let (mut ahead, mut slices) = (Ahead::default(), Slices::with_candidates(CANDIDATES_MAX));
-    while let Some((span, scan_rows)) =
-        scan.slice(if is_open { SLICE_ROWS_MAX } else { slices.rows })
-    {
+    while let Some((span, scan_rows)) = scan.slice(slices.next_rows(is_open)) {
         let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let slice_end = slice_end(pool, query, span, scan_rows).await?;

@@ -1,11 +1,12 @@
 -- The schema of a Sluice database in SQLite: that of release 0.1.0.
 --
 -- Conventions:
--- - Ids are the 16 bytes of a UUIDv7, so they sort by creation time. Exception: assignment_id is random.
+-- - Ids are the 16 bytes of a UUIDv7, so they sort by creation time. Exception: assignment_id is
+--   random.
 -- - Times are milliseconds since the Unix epoch. Days are days since the Unix epoch.
 -- - JSON is stored as text, exactly as it was received.
--- - Primary keys start with app_id, except that of responses. Rows that are looked up by id alone have a
---   separate unique index.
+-- - Primary keys start with app_id, except that of responses. Rows that are looked up by id alone
+--   have a separate unique index.
 -- - Foreign keys are checked at commit, so the rows of one change can be written in any order.
 -- - Tables are STRICT: SQLite enforces the declared types.
 
@@ -14,8 +15,8 @@ PRAGMA application_id = 1397511491;
 
 -- Apps and their settings. NULL in a setting means the default.
 -- revision: grows with every administrative change; detects concurrent edits.
--- public_revision: grows only with changes that the public API shows; a response is stored only if it was
--- judged at the newest one.
+-- public_revision: grows only with changes that the public API shows; a response is stored only if
+-- it was judged at the newest one.
 CREATE TABLE apps (
     app_id                 BLOB PRIMARY KEY CHECK (length(app_id) = 16),
     name                   TEXT NOT NULL,
@@ -45,8 +46,8 @@ CREATE TABLE api_keys (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX api_keys_by_key ON api_keys (api_key);
 
--- Keys that verify identity tokens. material is a sealed secret (never plain text), a public key or the URL
--- of a key set, depending on kind.
+-- Keys that verify identity tokens. material is a sealed secret (never plain text), a public key or
+-- the URL of a key set, depending on kind.
 CREATE TABLE identity_keys (
     app_id     BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
     kid        TEXT NOT NULL,
@@ -80,9 +81,9 @@ CREATE TABLE flows (
 CREATE UNIQUE INDEX flows_by_id ON flows (flow_id);
 CREATE UNIQUE INDEX flows_by_key ON flows (app_id, flow_key) WHERE flow_key IS NOT NULL;
 
--- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the state of
--- a version follows from its times. The definition is the last column because it can be long, and SQLite
--- reads the columns before it without loading it.
+-- Drafts (published_at is NULL, number is 0) and published versions. There is no status column: the
+-- state of a version follows from its times. The definition is the last column because it can be
+-- long, and SQLite reads the columns before it without loading it.
 CREATE TABLE versions (
     app_id          BLOB NOT NULL,
     flow_id         BLOB NOT NULL,
@@ -104,8 +105,9 @@ CREATE INDEX versions_current ON versions (app_id, flow_id, number)
     WHERE published_at IS NOT NULL AND superseded_at IS NULL AND retired_at IS NULL;
 CREATE INDEX versions_draft ON versions (app_id, flow_id) WHERE published_at IS NULL;
 
--- Small numbers in place of the ids that every response would otherwise repeat. A row is added with the first
--- response to a version and never removed. flow_number is the version_number of the flow's first row here.
+-- Small numbers in place of the ids that every response would otherwise repeat. A row is added with
+-- the first response to a version and never removed. flow_number is the version_number of the
+-- flow's first row here.
 CREATE TABLE version_numbers (
     version_number  INTEGER PRIMARY KEY,
     flow_number     INTEGER NOT NULL,
@@ -115,16 +117,16 @@ CREATE TABLE version_numbers (
     UNIQUE (app_id, flow_id, flow_version_id)
 ) STRICT;
 
--- Responses: the only table that every submission writes to. It has no foreign keys: a response is stored only
--- at the newest public_revision, and its version existed at that revision. It has no checks of lengths: the
--- values come from types of fixed size, and a read verifies them.
--- response_key: the time-ordered part of response_id as an integer. The order of keys is the order of ids, so
--- no index by id is needed. A response that is stored out of order may shift the keys next to it: they are
--- not stored anywhere else (response_keys.rs).
+-- Responses: the only table that every submission writes to. It has no foreign keys: a response is
+-- stored only at the newest public_revision, and its version existed at that revision. It has no
+-- checks of lengths: the values come from types of fixed size, and a read verifies them.
+-- response_key: the time-ordered part of response_id as an integer. The order of keys is the order
+-- of ids, so no index by id is needed. A response that is stored out of order may shift the keys
+-- next to it: they are not stored anywhere else (response_keys.rs).
 -- response_id: contains the time of receipt.
 -- idempotency_key: combined with the app's id; removed with the row.
--- counted: whether the commit that stored the row also counted it. Other rows are counted by the scan of
--- their flow (count_scans).
+-- counted: whether the commit that stored the row also counted it. Other rows are counted by the
+-- scan of their flow (count_scans).
 CREATE TABLE responses (
     response_key       INTEGER PRIMARY KEY,
     flow_number        INTEGER NOT NULL,
@@ -148,8 +150,8 @@ CREATE INDEX responses_by_flow ON responses (flow_number);
 CREATE UNIQUE INDEX responses_by_idempotency_key ON responses (idempotency_key)
     WHERE idempotency_key IS NOT NULL;
 
--- Idempotency keys of responses that were deleted or erased, without digest or content: a late retry is
--- answered as a replay and stores nothing.
+-- Idempotency keys of responses that were deleted or erased, without digest or content: a late
+-- retry is answered as a replay and stores nothing.
 CREATE TABLE used_keys (
     app_id      BLOB NOT NULL,
     response_id BLOB NOT NULL CHECK (length(response_id) = 16),
@@ -158,9 +160,9 @@ CREATE TABLE used_keys (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX used_keys_by_key ON used_keys (app_id, key);
 
--- The skip index: one filter for each block of responses, so that a filtered scan can skip whole blocks.
--- filter is NULL while it has to be built or rebuilt. A removal clears the filter and increments generation,
--- so that a filter built from the earlier rows is discarded.
+-- The skip index: one filter for each block of responses, so that a filtered scan can skip whole
+-- blocks. filter is NULL while it has to be built or rebuilt. A removal clears the filter and
+-- increments generation, so that a filter built from the earlier rows is discarded.
 CREATE TABLE response_blocks (
     app_id     BLOB NOT NULL,
     flow_id    BLOB NOT NULL,
@@ -173,8 +175,8 @@ CREATE TABLE response_blocks (
 ) STRICT;
 CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id) WHERE filter IS NULL;
 
--- Counts by day and version. segment is empty for all responses; for responses with a tag it is the tag's
--- name and value, separated by a zero byte.
+-- Counts by day and version. segment is empty for all responses; for responses with a tag it is the
+-- tag's name and value, separated by a zero byte.
 CREATE TABLE counts (
     app_id          BLOB NOT NULL,
     flow_id         BLOB NOT NULL,
@@ -187,8 +189,8 @@ CREATE TABLE counts (
     PRIMARY KEY (app_id, flow_id, segment, day, flow_version_id)
 ) STRICT, WITHOUT ROWID;
 
--- Changes to the counts: every commit appends one row for each version and day. A background task folds them
--- into counts.
+-- Changes to the counts: every commit appends one row for each version and day. A background task
+-- folds them into counts.
 CREATE TABLE count_deltas (
     app_id          BLOB NOT NULL,
     flow_id         BLOB NOT NULL,
@@ -200,10 +202,11 @@ CREATE TABLE count_deltas (
     PRIMARY KEY (app_id, flow_id, delta_id)
 ) STRICT, WITHOUT ROWID;
 
--- One row for each flow whose deltas were folded. passed is the last response that was scanned, if the flow has
--- responses that were stored without being counted, such as imported ones; NULL means that there is nothing to
--- scan. unindexed is how many responses were counted since the flow's skip index was last extended: the flow is
--- visited from 1024 on, the size of a block. It may be too high, and a visit corrects it.
+-- One row for each flow whose deltas were folded. passed is the last response that was scanned, if
+-- the flow has responses that were stored without being counted, such as imported ones; NULL means
+-- that there is nothing to scan. unindexed is how many responses were counted since the flow's skip
+-- index was last extended: the flow is visited from 1024 on, the size of a block. It may be too
+-- high, and a visit corrects it.
 CREATE TABLE count_scans (
     app_id    BLOB NOT NULL,
     flow_id   BLOB NOT NULL,
@@ -214,10 +217,12 @@ CREATE TABLE count_scans (
 CREATE INDEX count_scans_in_progress ON count_scans (app_id, flow_id) WHERE passed IS NOT NULL;
 CREATE INDEX count_scans_unindexed ON count_scans (app_id, flow_id) WHERE unindexed >= 1024;
 
--- Respondents: profiles that responses are linked to. First and last seen are not stored; they are the times
--- in respondent_id and in the newest consent, so that a returning respondent updates no row.
--- erasing: JSON, set while an erasure that needs several transactions is in progress. It holds whether to
--- keep the answers, and the identities to remove from them. A server that finds it continues the erasure.
+-- Respondents: profiles that responses are linked to. First and last seen are not stored; they are
+-- the times in respondent_id and in the newest consent, so that a returning respondent updates no
+-- row.
+-- erasing: JSON, set while an erasure that needs several transactions is in progress. It holds
+-- whether to keep the answers, and the identities to remove from them. A server that finds it
+-- continues the erasure.
 CREATE TABLE respondents (
     app_id        BLOB NOT NULL,
     respondent_id BLOB NOT NULL CHECK (length(respondent_id) = 16),
@@ -227,7 +232,8 @@ CREATE TABLE respondents (
 CREATE UNIQUE INDEX respondents_by_id ON respondents (respondent_id);
 CREATE INDEX respondents_erasing ON respondents (app_id, respondent_id) WHERE erasing IS NOT NULL;
 
--- Identities of a respondent: at most one userId and any number of e-mail addresses (in lower case).
+-- Identities of a respondent: at most one userId and any number of e-mail addresses (in lower
+-- case).
 CREATE TABLE identities (
     app_id        BLOB NOT NULL,
     type          TEXT NOT NULL,             -- userId or email
@@ -238,8 +244,8 @@ CREATE TABLE identities (
 CREATE INDEX identities_by_respondent ON identities (app_id, respondent_id);
 CREATE UNIQUE INDEX identities_user_id ON identities (app_id, respondent_id) WHERE type = 'userId';
 
--- One row for each linked response. The responses of a respondent are found through this table, so that the
--- responses table needs no index for it.
+-- One row for each linked response. The responses of a respondent are found through this table, so
+-- that the responses table needs no index for it.
 CREATE TABLE consents (
     app_id          BLOB NOT NULL,
     response_id     BLOB NOT NULL CHECK (length(response_id) = 16),
@@ -250,9 +256,9 @@ CREATE TABLE consents (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX consents_by_respondent ON consents (app_id, respondent_id, response_id);
 
--- Invitations: a flow assigned to one person by user id or e-mail address. The id is 16 random bytes and rows
--- are stored in its order, so the position of a row says nothing about when it was completed.
--- Addresses are compared without regard to the case of ASCII letters (NOCASE).
+-- Invitations: a flow assigned to one person by user id or e-mail address. The id is 16 random
+-- bytes and rows are stored in its order, so the position of a row says nothing about when it was
+-- completed. Addresses are compared without regard to the case of ASCII letters (NOCASE).
 CREATE TABLE invitations (
     app_id        BLOB NOT NULL,
     flow_id       BLOB NOT NULL,
@@ -277,8 +283,8 @@ CREATE INDEX invitations_ended
     ON invitations (app_id, coalesce(completed_at, revoked_at, expires_at), assignment_id)
     WHERE user_id IS NOT NULL OR email IS NOT NULL;
 
--- Reports: results of a flow that anyone with the link can read. hash is the SHA-256 of the secret in the
--- link. password: an Argon2id hash.
+-- Reports: results of a flow that anyone with the link can read. hash is the SHA-256 of the secret
+-- in the link. password: an Argon2id hash.
 CREATE TABLE reports (
     app_id      BLOB NOT NULL,
     flow_id     BLOB NOT NULL,
@@ -309,8 +315,8 @@ CREATE TABLE short_paths (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX short_paths_by_path ON short_paths (path);
 
--- Assets: images for flows. An asset never changes. bytes is the last column because it is long, and SQLite
--- reads the columns before it without loading it. digest: BLAKE3 of bytes.
+-- Assets: images for flows. An asset never changes. bytes is the last column because it is long,
+-- and SQLite reads the columns before it without loading it. digest: BLAKE3 of bytes.
 CREATE TABLE assets (
     app_id       BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
     asset_id     BLOB NOT NULL CHECK (length(asset_id) = 16),
@@ -325,9 +331,10 @@ CREATE TABLE assets (
 CREATE UNIQUE INDEX assets_by_id ON assets (asset_id);
 CREATE UNIQUE INDEX assets_by_digest ON assets (app_id, digest);
 
--- Events of an app other than stored responses, which are their own events. event_id contains the time.
--- kind: the name of the type. body: JSON object. A row of kind response.created announces a response again
--- that was stored behind the reach of readers (event.rs).
+-- Events of an app other than stored responses, which are their own events. event_id contains the
+-- time.
+-- kind: the name of the type. body: JSON object. A row of kind response.created announces a
+-- response again that was stored behind the reach of readers (event.rs).
 CREATE TABLE events (
     app_id   BLOB NOT NULL,
     event_id BLOB NOT NULL CHECK (length(event_id) = 16),
@@ -337,9 +344,11 @@ CREATE TABLE events (
     PRIMARY KEY (app_id, event_id)
 ) STRICT, WITHOUT ROWID;
 
--- Webhook endpoints. secret, previous_secret: sealed. cursor: everything up to this event was sent, or waits in
--- deliveries. failures: attempts that failed since one succeeded. due_at: when a worker is needed next.
--- leased_by, leased_until: the process that works on it. removals: how often replies about responses of the app were removed.
+-- Webhook endpoints. secret, previous_secret: sealed. cursor: everything up to this event was sent,
+-- or waits in deliveries. failures: attempts that failed since one succeeded. due_at: when a worker
+-- is needed next.
+-- leased_by, leased_until: the process that works on it. removals: how often replies about
+-- responses of the app were removed.
 CREATE TABLE endpoints (
     app_id          BLOB NOT NULL REFERENCES apps DEFERRABLE INITIALLY DEFERRED,
     endpoint_id     BLOB NOT NULL CHECK (length(endpoint_id) = 16),
@@ -366,7 +375,8 @@ CREATE TABLE endpoints (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX endpoints_due ON endpoints (due_at) WHERE disabled_at IS NULL;
 
--- Deliveries of events to endpoints: those that wait for another attempt (next_at), and the last finished ones.
+-- Deliveries of events to endpoints: those that wait for another attempt (next_at), and the last
+-- finished ones.
 CREATE TABLE deliveries (
     app_id         BLOB NOT NULL,
     endpoint_id    BLOB NOT NULL,
@@ -404,7 +414,8 @@ CREATE TABLE sink_leases (
     leased_until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a draft.
+-- Test responses: answers from the test link of a flow, apart from the responses. number is 0 for a
+-- draft.
 CREATE TABLE test_responses (
     app_id      BLOB NOT NULL,
     flow_id     BLOB NOT NULL,
@@ -419,8 +430,9 @@ CREATE TABLE test_responses (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX test_responses_by_time ON test_responses (received_at);
 
--- What visitors did, by version and day: only numbers, no row for a visit. counter is opened, started, finished,
--- seen: or passed: with a question's id, or time: with the first second of a range.
+-- What visitors did, by version and day: only numbers, no row for a visit. counter is opened,
+-- started, finished, seen: or passed: with a question's id, or time: with the first second of a
+-- range.
 CREATE TABLE visit_counts (
     app_id          BLOB NOT NULL,
     flow_id         BLOB NOT NULL,
@@ -431,8 +443,8 @@ CREATE TABLE visit_counts (
     PRIMARY KEY (app_id, flow_id, day, flow_version_id, counter)
 ) STRICT, WITHOUT ROWID;
 
--- How many responses each limit of a flow has counted, as a JSON object. Only flows with limits (flows.closing)
--- have a row. A commit reads and writes it with the responses that it stores.
+-- How many responses each limit of a flow has counted, as a JSON object. Only flows with limits
+-- (flows.closing) have a row. A commit reads and writes it with the responses that it stores.
 CREATE TABLE closing_counts (
     app_id  BLOB NOT NULL,
     flow_id BLOB NOT NULL,
@@ -440,7 +452,8 @@ CREATE TABLE closing_counts (
     PRIMARY KEY (app_id, flow_id)
 ) STRICT, WITHOUT ROWID;
 
--- Admin tokens, stored as the SHA-256 of the token. app_id is NULL for a token that is not limited to an app.
+-- Admin tokens, stored as the SHA-256 of the token. app_id is NULL for a token that is not limited
+-- to an app.
 CREATE TABLE tokens (
     token_id   BLOB PRIMARY KEY CHECK (length(token_id) = 16),
     name       TEXT NOT NULL,
@@ -455,7 +468,8 @@ CREATE TABLE tokens (
 -- Users of the console.
 -- password: an Argon2id hash. issuer and subject: the identity at a single sign-on provider.
 -- epoch: sessions of an earlier epoch are no longer valid.
--- totp_secret: sealed with the master key. totp_step: the last time step for which a code was accepted.
+-- totp_secret: sealed with the master key. totp_step: the last time step for which a code was
+-- accepted.
 -- recovery_codes: the SHA-256 of each unused code, concatenated.
 CREATE TABLE users (
     user_id        BLOB PRIMARY KEY CHECK (length(user_id) = 16),
@@ -495,11 +509,13 @@ CREATE TABLE saved_views (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX saved_views_by_user ON saved_views (user_id, flow_id, name);
 
--- E-mails to send: one row for each invitation that is sent by e-mail (with its reminders), password link, and
--- subscription of a user to new responses. The nil id as app_id: concerns no app. It has no address: that of the
--- recipient is read when it is sent. kind: invitation, password or notice. detail: JSON.
+-- E-mails to send: one row for each invitation that is sent by e-mail (with its reminders),
+-- password link, and subscription of a user to new responses. The nil id as app_id: concerns no
+-- app. It has no address: that of the recipient is read when it is sent. kind: invitation, password
+-- or notice. detail: JSON.
 -- next_at: when it is due, or when another server may take it; NULL if nothing more is sent.
--- ended: bounced, failed, unsubscribed or stopped. reply: the code of the mail server's last refusal.
+-- ended: bounced, failed, unsubscribed or stopped. reply: the code of the mail server's last
+-- refusal.
 -- address: the SHA-256 of the app and the address of a recipient who unsubscribed.
 -- revision: how often the row was changed.
 CREATE TABLE mails (
@@ -531,9 +547,10 @@ CREATE INDEX mails_by_invitation ON mails (app_id, assignment_id) WHERE assignme
 CREATE INDEX mails_by_user ON mails (user_id, flow_id) WHERE user_id IS NOT NULL;
 CREATE INDEX mails_by_address ON mails (app_id, address) WHERE address IS NOT NULL;
 
--- Requests of the admin API with an idempotency key. request_id: derived from the token and the key, which are
--- not stored. holder: the id of the token. fingerprint: a hash of what was requested. claim: the attempt that may
--- carry it out. applied_at: when its changes were written, in their transaction. reply: sealed.
+-- Requests of the admin API with an idempotency key. request_id: derived from the token and the
+-- key, which are not stored. holder: the id of the token. fingerprint: a hash of what was
+-- requested. claim: the attempt that may carry it out. applied_at: when its changes were written,
+-- in their transaction. reply: sealed.
 CREATE TABLE admin_requests (
     request_id  BLOB NOT NULL PRIMARY KEY CHECK (length(request_id) = 16),
     holder      TEXT NOT NULL,
@@ -570,8 +587,9 @@ CREATE TABLE links (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX links_by_user ON links (user_id);
 
--- Sessions of the console. hash is the SHA-256 of the session's secret. A session belongs to a user (user_id
--- and epoch) or to an admin token (token_hash). confirmed_at: when the holder last proved their identity.
+-- Sessions of the console. hash is the SHA-256 of the session's secret. A session belongs to a user
+-- (user_id and epoch) or to an admin token (token_hash). confirmed_at: when the holder last proved
+-- their identity.
 CREATE TABLE sessions (
     hash         BLOB PRIMARY KEY CHECK (length(hash) = 32),
     user_id      BLOB,
@@ -585,8 +603,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 CREATE INDEX sessions_by_user ON sessions (user_id, epoch) WHERE user_id IS NOT NULL;
 
--- The audit log. It has no foreign keys because entries outlive what they describe. app_id is NULL for
--- entries that concern no app. The time is in audit_id.
+-- The audit log. It has no foreign keys because entries outlive what they describe. app_id is NULL
+-- for entries that concern no app. The time is in audit_id.
 CREATE TABLE audit (
     audit_id BLOB PRIMARY KEY CHECK (length(audit_id) = 16),
     app_id   BLOB,

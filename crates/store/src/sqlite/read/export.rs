@@ -46,7 +46,7 @@ pub(in super::super) fn page(
     Ok(filling.page.records)
 }
 
-/// A page of one table at an instant of its own. A row that cannot be decoded is listed.
+/// A page of one table at a separate instant. A row that cannot be decoded is listed.
 pub(in super::super) fn read_table(
     connection: &Connection,
     after: &RecordCursor,

@@ -1,11 +1,12 @@
-//! Writes the log back into the database.
+//! Checkpoints: writes the log back into the database.
 //!
 //! A checkpoint syncs the database, and the write after it syncs the new beginning of the log. On a
 //! slow disk a submission that arrives when a write begins waits for that write, both of these, and
 //! its own: four syncs. So that no other job makes it five:
 //!
 //! - A checkpoint comes directly after a commit, unless none waits.
-//! - The next commit is composed after it, and so is one that another job comes before.
+//! - The next commit is composed after it. If another job comes first, the commit is composed after
+//!   that job.
 //! - The job after a checkpoint is a commit, if one waits.
 
 use rusqlite::ErrorCode;
@@ -26,7 +27,7 @@ impl Thread {
                 drop(self.answer(other));
             }
         }
-        // Only now: a commit that were composed before would wait for all this.
+        // Only now: a commit that is composed earlier would wait for all of this.
         drop(resume);
         if !jobs.has_commit() {
             self.checkpoint();
@@ -34,7 +35,7 @@ impl Thread {
         self.damage_file.write();
     }
 
-    /// Writes the log back into the database when that is due. Returns whether it was.
+    /// Runs a WAL checkpoint if one is due. Returns whether it was.
     pub(super) fn checkpoint(&mut self) -> bool {
         if self.stopped || !self.log.is_due() {
             return false;
@@ -50,14 +51,14 @@ impl Thread {
         match result {
             Ok(()) => {}
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) => {
-                tracing::error!(%error, "the log cannot be written back; nothing more is written");
-                self.stop(format!("the log cannot be written back: {error}"));
+                tracing::error!(%error, "the WAL checkpoint failed; no more writes");
+                self.stop(format!("the WAL checkpoint failed: {error}"));
             }
             // Full or busy: the log keeps growing, nothing is lost, and the next commit tries
             // again.
             Err(error) => {
                 failure::note_damage(&self.damage, &error);
-                tracing::warn!(%error, "the log cannot be written back now");
+                tracing::warn!(%error, "the WAL checkpoint failed; the next commit tries again");
             }
         }
         true

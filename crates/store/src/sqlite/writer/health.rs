@@ -113,7 +113,7 @@ impl Thread {
         }
         let Some(files) = &mut self.files else { return Ok(()) };
         files.check(&self.connection).map_err(|changed: FilesChanged| {
-            tracing::error!(%changed, "the database is not in its place; nothing more is written");
+            tracing::error!(%changed, "the database files are not as expected; no more writes");
             self.stop(changed.to_string());
             StoreError::Unknown(Box::new(changed))
         })

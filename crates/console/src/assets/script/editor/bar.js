@@ -1,6 +1,6 @@
 /*
- * The header while editing: the save status, what is not published, discarding and publishing. A failed save is
- * explained above the editor, with what to do.
+ * The header while editing: the save status, what is not published, discarding and publishing. A
+ * failed save is explained above the editor, with what to do.
  */
 
 import { openPage, toast } from "../dialogs.js";
@@ -72,7 +72,10 @@ export class Bar {
     await openPage(this.publishLink.href);
   }
 
-  /** Saves everything that was typed; resolves to whether that succeeded. Invalid settings are shown. */
+  /**
+   * Saves everything that was typed; resolves to whether that succeeded. Invalid settings are
+   * shown.
+   */
   async flush() {
     if (await this.schedule.flush()) return this.saving.flush();
     if (this.schedule.state === "invalid") {

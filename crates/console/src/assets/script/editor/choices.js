@@ -1,6 +1,6 @@
 /*
- * Options, rows and columns: their labels, their order, and, collapsed, their scores and the ids under which answers are
- * stored. Several pasted lines become several choices.
+ * Options, rows and columns: their labels, their order, and, collapsed, their scores and the ids
+ * under which answers are stored. Several pasted lines become several choices.
  */
 
 import { announce, button, el, pointer, redraw, tick } from "./dom.js";

@@ -1,9 +1,9 @@
 /*
  * The edited definition: one JSON object, which everything else on the page shows or changes.
  *
- * It emits "change". With `shape` the forms must be redrawn. Without it only a text has changed, and the form in
- * which it is typed must stay: a redraw under the pointer would swallow a click. Renaming an id also updates
- * conditions and translations.
+ * It emits "change". With `shape` the forms must be redrawn. Without it only a text has changed,
+ * and the form in which it is typed must stay: a redraw under the pointer would swallow a click.
+ * Renaming an id also updates conditions and translations.
  */
 
 import { dissolve, join, settle, split, tidy } from "./grouping.js";
@@ -36,7 +36,9 @@ export class Draft extends EventTarget {
     return this.questions[this.selected];
   }
 
-  /** `key` names the field that is typed in; with `follows` the change is part of the previous one. */
+  /**
+   * `key` names the field that is typed in; with `follows` the change is part of the previous one.
+   */
   changed(shape = true, { key, follows = false } = {}) {
     this.dispatchEvent(new CustomEvent("change", { detail: { shape, key, follows } }));
   }
@@ -125,7 +127,10 @@ export class Draft extends EventTarget {
     return [...own, ...whens(this.definition.endings)];
   }
 
-  /** How many conditions of other questions and of endings use a question, and how many jumps lead to it. */
+  /**
+   * How many conditions of other questions and of endings use a question, and how many jumps lead
+   * to it.
+   */
   usesOf(id) {
     const others = this.questions.filter((question) => question.id !== id);
     const jumps = others.flatMap(({ next }) => (Array.isArray(next) ? next : [])).filter((jump) => jump?.to === id);

@@ -1,6 +1,6 @@
 /*
- * Moving an item of a list by its grip, with a mouse, a pen or a finger. Keyboards use the buttons and Alt with the
- * arrow keys.
+ * Moving an item of a list by its grip, with a mouse, a pen or a finger. Keyboards use the buttons
+ * and Alt with the arrow keys.
  */
 
 /** Calls `moved` with the new position when the item is dropped at another one. */

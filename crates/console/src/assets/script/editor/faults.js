@@ -1,7 +1,7 @@
 /*
- * The faults that prevent publishing, in the words of the server: a list at the top with links to the fields, and a
- * message next to each field. A fault without a field is shown at the nearest enclosing element. A new flow shows none
- * until something was written or publishing was tried.
+ * The faults that prevent publishing, in the words of the server: a list at the top with links to
+ * the fields, and a message next to each field. A fault without a field is shown at the nearest
+ * enclosing element. A new flow shows none until something was written or publishing was tried.
  */
 
 import { el, pathOf, pointer } from "./dom.js";
@@ -40,7 +40,10 @@ export class Faults extends EventTarget {
     this.dispatchEvent(new CustomEvent("change"));
   }
 
-  /** The faults to show. What is still empty in a question that is being written for the first time is not shown. */
+  /**
+   * The faults to show. What is still empty in a question that is being written for the first time
+   * is not shown.
+   */
   get shown() {
     if (this.isTried) return this.all;
     const { questions, definition, fresh, isShapely } = this.draft;

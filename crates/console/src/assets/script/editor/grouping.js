@@ -1,6 +1,6 @@
 /*
- * Sections: questions that share a page. Their questions follow one another, so a section is a run of the list. What
- * moves into a run joins it; what moves away from it leaves.
+ * Sections: questions that share a page. Their questions follow one another, so a section is a run
+ * of the list. What moves into a run joins it; what moves away from it leaves.
  */
 
 import { free } from "./ids.js";
@@ -50,7 +50,10 @@ export function dissolve(definition, section) {
   tidy(definition);
 }
 
-/** After a question was added or moved: it belongs to the page that it is in, or stays in its own at the edge of it. */
+/**
+ * After a question was added or moved: it belongs to the page that it is in, or stays in its own at
+ * the edge of it.
+ */
 export function settle(definition, index, original) {
   const id = at(definition, index);
   const own = sectionOf(definition, original ?? id);
@@ -61,7 +64,10 @@ export function settle(definition, index, original) {
   tidy(definition);
 }
 
-/** After a question was removed, and after every other change: in order, and none that has no effect. */
+/**
+ * After a question was removed, and after every other change: in order, and none that has no
+ * effect.
+ */
 export function tidy(definition) {
   // What has another form came from the JSON, where it is a fault to be fixed.
   if (!Array.isArray(definition.sections) || !definition.sections.every(isSection)) return;

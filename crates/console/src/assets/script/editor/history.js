@@ -1,7 +1,7 @@
 /*
- * Undo and redo for every change of the draft. Each step is the whole definition: drafts are small, and nothing can be
- * forgotten. Typing in one field is one step until there is a pause; a change that follows from another one, such as an
- * id generated from a text, is part of it.
+ * Undo and redo for every change of the draft. Each step is the whole definition: drafts are small,
+ * and nothing can be forgotten. Typing in one field is one step until there is a pause; a change
+ * that follows from another one, such as an id generated from a text, is part of it.
  */
 
 import { announce } from "./dom.js";

@@ -1,6 +1,6 @@
 /*
- * Ids under which answers are stored. They are generated from the texts until the flow is published. After that they
- * stay the same, because results are combined by id.
+ * Ids under which answers are stored. They are generated from the texts until the flow is
+ * published. After that they stay the same, because results are combined by id.
  */
 
 const ID_CHARS = 32;

@@ -1,8 +1,9 @@
 /*
- * The image of a question or an option: chosen, dropped or pasted as a file, with its alternative text.
+ * The image of a question or an option: chosen, dropped or pasted as a file, with its alternative
+ * text.
  *
- * The file goes to the server at once, and the draft gets only the id of what was stored. A file that the server would
- * refuse as too large is scaled down here first.
+ * The file goes to the server at once, and the draft gets only the id of what was stored. A file
+ * that the server would refuse as too large is scaled down here first.
  */
 
 import { siteAddress } from "../site.js";
@@ -21,8 +22,9 @@ const FRAME = { icon: "M5 4h14a1 1 0 0 1 1 1v14a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V5a
 const imageIn = (data) => [...(data?.files ?? [])].find(({ type }) => type.startsWith("image/"));
 
 /**
- * The part of a form for an image. `path` leads to the question or option that has it, `of` names that in labels.
- * Files that are dropped or pasted into `area`, or else into the form around it, are taken, too.
+ * The part of a form for an image. `path` leads to the question or option that has it, `of` names
+ * that in labels. Files that are dropped or pasted into `area`, or else into the form around it,
+ * are taken, too.
  */
 export function imageEditor(draft, path, { area, of, isSmall, context }) {
   const owner = path.reduce((value, step) => value?.[step], draft.definition);

@@ -1,6 +1,6 @@
 /*
- * The definition as JSON. It follows every change made elsewhere, and its own changes apply everywhere if the JSON is
- * valid.
+ * The definition as JSON. It follows every change made elsewhere, and its own changes apply
+ * everywhere if the JSON is valid.
  */
 
 import { button } from "./dom.js";

@@ -1,5 +1,6 @@
 /*
- * The jumps of a question: where a respondent goes on, each with an optional condition; and the endings by condition.
+ * The jumps of a question: where a respondent continues, each with an optional condition; and the
+ * endings by condition.
  */
 
 import { button, el, field, pointer, redraw, select } from "./dom.js";

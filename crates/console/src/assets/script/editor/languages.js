@@ -1,6 +1,6 @@
 /*
- * Translations side by side: the original next to every other language. Missing translations are marked;
- * respondents get the original there.
+ * Translations side by side: the original next to every other language. Missing translations are
+ * marked; respondents get the original there.
  */
 
 import { announce, button, el, field, pointer, redraw } from "./dom.js";

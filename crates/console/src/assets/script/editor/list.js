@@ -1,6 +1,6 @@
 /*
- * The questions in order. The selected one shows its form. Questions can be moved by dragging, with buttons, and with
- * Alt and the arrow keys; moves are announced.
+ * The questions in order. The selected one shows its form. Questions can be moved by dragging, with
+ * buttons, and with Alt and the arrow keys; moves are announced.
  */
 
 import { announce, button, el, pointer, redraw } from "./dom.js";

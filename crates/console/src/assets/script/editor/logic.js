@@ -1,7 +1,7 @@
 /*
- * A condition, which reads as a sentence: a question or the score, a comparison or its opposite, a value; and groups of
- * which all, any, not all or none must be true. The sentence below it summarises the condition. Questions, jumps and
- * endings have one.
+ * A condition, which reads as a sentence: a question or the score, a comparison or its opposite, a
+ * value; and groups of which all, any, not all or none must be true. The sentence below it
+ * summarises the condition. Questions, jumps and endings have one.
  *
  * A group with one member is stored as that member, so that the definition stays simple.
  */
@@ -28,7 +28,10 @@ export function logicEditor(draft, at, context) {
   });
 }
 
-/** The condition at a path, about the questions `before`. `texts` are its title, its two states and its sentence. */
+/**
+ * The condition at a path, about the questions `before`. `texts` are its title, its two states and
+ * its sentence.
+ */
 export function conditionEditor(draft, path, before, context, texts) {
   const key = path.join("-");
   const place = el("fieldset", { className: "logic", data: { pointer: pointer(path) }, tabIndex: -1 });

@@ -1,6 +1,7 @@
 /*
- * The preview: the hosted page in a frame. It shows what is being edited: the selected question, the welcome screen, an
- * ending, a translation. It gets a message when that or the draft changes, and then updates without losing its answers.
+ * The preview: the hosted page in a frame. It shows what is being edited: the selected question,
+ * the welcome screen, an ending, a translation. It gets a message when that or the draft changes,
+ * and then updates without losing its answers.
  */
 
 import { el, pathOf } from "./dom.js";
@@ -29,7 +30,8 @@ export class Preview {
     sections.root.addEventListener("focusin", ({ target }) => this.follow(target.closest("[data-pointer]")?.dataset.pointer));
     sections.addEventListener("shown", ({ detail }) => ["texts", "languages"].includes(detail.name) || this.show({}));
     this.stage = place.querySelector(".stage");
-    // A phone is readable in its real size. A desktop is scaled down, so it is shown only if the author chose it.
+    // A phone is readable in its real size. A desktop is scaled down, so it is shown only if the
+    // author chose it.
     const isNarrow = matchMedia("(max-width: 40rem)").matches;
     this.widen(place.querySelector(`button[data-width=${!isNarrow && remembered() === "desktop" ? "desktop" : "phone"}]`));
     new ResizeObserver(() => this.fit()).observe(this.stage);

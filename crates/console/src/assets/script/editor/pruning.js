@@ -1,6 +1,6 @@
 /*
- * Removes translations together with their originals, because stale translations are faults. Also removes empty
- * values, so that the definition contains only what the author wrote.
+ * Removes translations together with their originals, because stale translations are faults. Also
+ * removes empty values, so that the definition contains only what the author wrote.
  */
 
 import { typeOf } from "./types.js";

@@ -1,9 +1,9 @@
 /*
  * Saves the draft automatically, a moment after the last change.
  *
- * It always shows the status: saved, saving, or not saved with the reason. If the server is unreachable, it keeps
- * trying. If someone else, or another tab, saved in the meantime, it stops and asks: nothing is silently merged or
- * overwritten.
+ * It always shows the status: saved, saving, or not saved with the reason. If the server is
+ * unreachable, it keeps trying. If someone else, or another tab, saved in the meantime, it stops
+ * and asks: nothing is silently merged or overwritten.
  */
 
 import { prune } from "./pruning.js";
@@ -12,7 +12,9 @@ import { prune } from "./pruning.js";
 const REST_MS = 700;
 const WAIT_MS_MAX = 4000;
 const RETRY_MS = [2000, 4000, 8000, 15_000, 30_000];
-/** Maximum body that a browser still sends after the page is closed; all such requests share 64 KiB. */
+/**
+ * Maximum body that a browser still sends after the page is closed; all such requests share 64 KiB.
+ */
 const KEEPALIVE_BYTES_MAX = 60_000;
 /** States that need user action: every change triggers another attempt. */
 const STUCK = ["signed-out", "refused"];
@@ -83,8 +85,8 @@ export class Saving extends EventTarget {
     this.become("saving");
     const text = JSON.stringify(this.draft.definition);
     const body = this.body();
-    // Keepalive lets a pending save complete after the page is closed. A browser without room for it refuses the
-    // request, so retries on an open page do not use it.
+    // Keepalive lets a pending save complete after the page is closed. A browser without room for
+    // it refuses the request, so retries on an open page do not use it.
     const isFirst = this.failures === 0 || document.hidden;
     const keepalive = isFirst && new Blob([body]).size < KEEPALIVE_BYTES_MAX;
     const headers = { "Content-Type": "application/json" };

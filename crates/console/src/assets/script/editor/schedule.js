@@ -1,10 +1,11 @@
 /*
- * The settings that take effect without publishing. They are saved automatically, like the draft. The server
- * sends and receives UTC; the fields show local time. Without JavaScript they are in UTC, and labelled so. An unchanged
- * field is sent back unchanged, because an hour that occurs twice would otherwise be ambiguous.
+ * The settings that take effect without publishing. They are saved automatically, like the draft.
+ * The server sends and receives UTC; the fields show local time. Without JavaScript they are in
+ * UTC, and labelled so. An unchanged field is sent back unchanged, because an hour that occurs
+ * twice would otherwise be ambiguous.
  *
- * Hidden fields hold the values that were shown, and the server changes only what differs from them: what a colleague
- * saved in the meantime stays. After a save the page shows what is stored.
+ * Hidden fields hold the values that were shown, and the server changes only what differs from
+ * them: what a colleague saved in the meantime stays. After a save the page shows what is stored.
  */
 
 import { el } from "./dom.js";
@@ -30,7 +31,10 @@ export class Schedule extends EventTarget {
     form.addEventListener("formdata", ({ formData }) => this.convert(formData));
   }
 
-  /** Saves from now on: when a field is left, or after a pause. Half of a typed year or limit must not close the flow. */
+  /**
+   * Saves from now on: when a field is left, or after a pause. Half of a typed year or limit must
+   * not close the flow.
+   */
   start() {
     Object.assign(this, { isAdding: false, isAdded: false });
     this.last = this.body();
@@ -74,7 +78,10 @@ export class Schedule extends EventTarget {
     return Boolean(this.form.querySelector("[name=newQuota]:checked") || this.form.elements.newQuotaLimit?.value);
   }
 
-  /** Saves everything, also a quota that was chosen but not added; resolves to whether that succeeded. */
+  /**
+   * Saves everything, also a quota that was chosen but not added; resolves to whether that
+   * succeeded.
+   */
   async flush() {
     this.isAdding ||= this.hasNewQuota();
     await this.save();
@@ -112,7 +119,10 @@ export class Schedule extends EventTarget {
     this.become("saved");
   }
 
-  /** Shows what is stored, except in fields that were changed since they were sent, or are being edited. */
+  /**
+   * Shows what is stored, except in fields that were changed since they were sent, or are being
+   * edited.
+   */
   showStored(values, sent) {
     const now = new FormData(this.form);
     const isSpan = (name) => ["amount", "unit"].includes(name);
@@ -150,7 +160,10 @@ export class Schedule extends EventTarget {
     return Boolean(document.activeElement?.closest("#limits"));
   }
 
-  /** A new quota becomes one of the list, and the counts are current. One that is being chosen is kept. */
+  /**
+   * A new quota becomes one of the list, and the counts are current. One that is being chosen is
+   * kept.
+   */
   showLimits(html) {
     const { isAdded } = this;
     this.isAdded = false;

@@ -1,6 +1,7 @@
 /*
- * The sections of the editor, of which one is visible: questions, texts, languages, schedule, JSON. On a narrow screen
- * the preview is another one. The address contains the current section, so that a reload shows it again.
+ * The sections of the editor, one of which is visible: questions, texts, languages, schedule, JSON.
+ * On a narrow screen the preview is another one. The address contains the current section, so that
+ * a reload shows it again.
  */
 
 export class Sections extends EventTarget {

@@ -1,6 +1,6 @@
 /*
- * The table of question types, as the server wrote it into the page: labels, fields, and the comparisons that conditions
- * can use. Nothing in these scripts lists the types.
+ * The table of question types, as the server wrote it into the page: labels, fields, and the
+ * comparisons that conditions can use. Nothing in these scripts lists the types.
  */
 
 let types = [];

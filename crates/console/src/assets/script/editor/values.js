@@ -1,5 +1,6 @@
 /*
- * The value of a comparison: an option, a number, a date, a text, a cell of a matrix; one or several.
+ * The value of a comparison: an option, a number, a date, a text, a cell of a matrix; one or
+ * several.
  */
 
 import { el, select } from "./dom.js";

@@ -39,7 +39,9 @@ export function inWords(condition, questions, { isWhole = false } = {}) {
   return part(condition, { questions, quote: isWhole ? whole : quoted }, false);
 }
 
-/** With `inner`, the text becomes part of a longer one, so clauses joined by and/or need brackets. */
+/**
+ * With `inner`, the text becomes part of a longer one, so clauses joined by and/or need brackets.
+ */
 function part(condition, context, inner) {
   const joined = (conditions, word) => {
     const isOne = conditions.length === 1;
@@ -64,7 +66,9 @@ export function jumpInWords({ when, to }, questions) {
   return when ? `go to ${target} if ${inWords(when, questions)}` : `go to ${target}`;
 }
 
-/** The question of a comparison, and what is said about it; nothing if there are no words for it. */
+/**
+ * The question of a comparison, and what is said about it; nothing if there are no words for it.
+ */
 function named(condition, { questions, quote }, describe) {
   const question = questions.find(({ id }) => id === condition.question);
   const words = describe(condition, question, quote);

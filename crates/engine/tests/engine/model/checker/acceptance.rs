@@ -30,7 +30,7 @@ pub(super) fn check(index: &Index<'_>, faults: &mut Vec<Fault>) {
     counters(index, &limits, faults);
 }
 
-/// Responses of which only a read knows are legal, too.
+/// Responses that are known only from a read are legal, too.
 fn unknown(index: &Index<'_>, limits: &Limits, faults: &mut Vec<Fault>) {
     for row in index.rows.values() {
         let first = index.entry(row.entry);

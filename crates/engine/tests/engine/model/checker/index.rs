@@ -168,7 +168,7 @@ impl<'h> Index<'h> {
         }
     }
 
-    /// Responses of which only a read knows: the outcome of their submission is unknown.
+    /// Responses that are known only from a read: the outcome of their submission is unknown.
     fn add_seen(&mut self) {
         for (at, entry) in self.entries() {
             match &entry.outcome {

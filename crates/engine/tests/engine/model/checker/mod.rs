@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use super::history::History;
 use index::Index;
 
-/// The rules of which a breach is reported by name.
+/// The rules whose breach is reported by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rule {
     Lost,
