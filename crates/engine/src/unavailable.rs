@@ -28,6 +28,17 @@ impl Unavailable {
         self.reason == OVERLOADED
     }
 
+    /// The code under which metrics and traces count it. It is not part of replies.
+    pub fn code(&self) -> &'static str {
+        match *self {
+            Self::DISK_RESERVE => "disk_reserve",
+            Self::OPENING => "not_open_yet",
+            Self::OUTCOME_UNKNOWN => "outcome_unknown",
+            it if it.is_overload() => "overloaded",
+            _ => "store_unavailable",
+        }
+    }
+
     /// The version may be open on another node.
     pub(crate) const OPENING: Self = Self {
         reason: "This survey opens now, and nothing was stored. Try again shortly.",
@@ -46,4 +57,23 @@ impl Unavailable {
                  Try again with the same Idempotency-Key.",
         retry_after_seconds: 2,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_temporary_failure_has_its_code() {
+        for (failure, code) in [
+            (Unavailable::DISK_RESERVE, "disk_reserve"),
+            (Unavailable::OPENING, "not_open_yet"),
+            (Unavailable::OUTCOME_UNKNOWN, "outcome_unknown"),
+            (Unavailable::STORE_DOWN, "store_unavailable"),
+            (Unavailable::overloaded(1), "overloaded"),
+            (Unavailable::overloaded(7), "overloaded"),
+        ] {
+            assert_eq!(failure.code(), code, "{failure}");
+        }
+    }
 }

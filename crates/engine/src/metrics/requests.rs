@@ -16,7 +16,6 @@ use sluice_flow::time::Timestamp;
 
 use super::histogram::Histogram;
 use super::{CodeLabel, add, add_family};
-use crate::unavailable::Unavailable;
 
 /// In nanoseconds: 1 ms, 5 ms, 25 ms, 100 ms, 500 ms, 2.5 s, 10 s.
 const BOUNDS_NANOS: &[u64] =
@@ -124,19 +123,6 @@ impl RequestMetrics {
     }
 }
 
-impl Unavailable {
-    /// The code under which metrics and traces count it. It is not part of replies.
-    pub fn code(&self) -> &'static str {
-        match *self {
-            Self::DISK_RESERVE => "disk_reserve",
-            Self::OPENING => "not_open_yet",
-            Self::OUTCOME_UNKNOWN => "outcome_unknown",
-            it if it.is_overload() => "overloaded",
-            _ => "store_unavailable",
-        }
-    }
-}
-
 /// The index in [`CLASSES`]; a status without a class counts as a server error.
 fn class_of(status: u16) -> usize {
     usize::from(status / 100).wrapping_sub(1).min(CLASSES.len() - 1)
@@ -159,20 +145,6 @@ mod tests {
             (999, "5xx"),
         ] {
             assert_eq!(CLASSES[class_of(status)], class, "{status}");
-        }
-    }
-
-    #[test]
-    fn every_temporary_failure_has_its_code() {
-        for (failure, code) in [
-            (Unavailable::DISK_RESERVE, "disk_reserve"),
-            (Unavailable::OPENING, "not_open_yet"),
-            (Unavailable::OUTCOME_UNKNOWN, "outcome_unknown"),
-            (Unavailable::STORE_DOWN, "store_unavailable"),
-            (Unavailable::overloaded(1), "overloaded"),
-            (Unavailable::overloaded(7), "overloaded"),
-        ] {
-            assert_eq!(failure.code(), code, "{failure}");
         }
     }
 }
