@@ -49,7 +49,8 @@ pub(crate) fn to_yaml(value: &Value) -> String {
         Value::Object(fields) if !fields.is_empty() => write_fields(fields, 0, &mut out),
         Value::Array(items) if !items.is_empty() => write_items(items, 0, &mut out),
         scalar => {
-            out.push_str(&inline(scalar, 0));
+            // Without an indent, a line that begins with `...` or `---` would end the document.
+            out.push_str(&inline(scalar, 2));
             out.push('\n');
         }
     }
@@ -258,7 +259,8 @@ questions:
 
     #[test]
     fn every_text_reads_back_as_it_was() {
-        for text in ODD.split('¦') {
+        for text in ODD.split('¦').chain(["... a\nb", "--- a\nb", "a\n...\nb"]) {
+            check(&json!(text));
             check(&json!({"text": text}));
             check(&json!([text, [text], {"a": text}]));
             // As a key, `<<` merges.
