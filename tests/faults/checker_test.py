@@ -9,6 +9,7 @@ import pathlib
 import unittest
 
 from checker import OK, REFUSED, UNKNOWN, History, Verdict, judge, oddity
+from clients import Clients
 from faults import Fault
 from places import NotHere
 
@@ -95,6 +96,11 @@ class Lines(unittest.TestCase):
             found, table = self.line(self.LOST, control)
             self.assertEqual(found, [f"a fault (SQLite): {what}" for what in broken])
             self.assertEqual((len(table.not_here), len(table.controls_not_here)), (0, missing))
+
+    def test_a_server_that_refuses_what_is_left_without_syncs_has_lost_everything(self):
+        clients = argparse.Namespace(history=history(a=OK, b=OK, c=REFUSED))
+        verdict = Clients.judge_without_syncs(clients, lambda: failing(SystemExit("it is damaged"))(None))
+        self.assertEqual((verdict.acknowledged, verdict.lost, verdict.broken), (2, 2, ["2 lost, the server does not start"]))
 
     def test_what_could_not_run_is_counted(self):
         broken, table = self.line(failing(NotHere("no root")), self.LOST)

@@ -7,7 +7,7 @@ import string
 import threading
 import time
 
-from checker import OK, REFUSED, UNKNOWN, History, judge, oddity
+from checker import OK, REFUSED, UNKNOWN, History, Verdict, judge, oddity
 from places import until
 
 CLIENTS = 16
@@ -103,6 +103,17 @@ class Clients:
                     raise SystemExit("the server stores nothing any more")
                 time.sleep(0.05)
             self.history.note(key, outcome)
+
+    def judge_without_syncs(self, start):
+        """As `judge`, of a server that starts on a disk whose syncs did nothing. If it refuses what is left there, all is lost."""
+        try:
+            server = start()
+        except SystemExit:
+            count = len(self.history.keys(OK))
+            return Verdict(count, 0, count, broken=[f"{count:,} lost, the server does not start"])
+        verdict = self.judge(server)
+        server.stop()
+        return verdict
 
     def judge(self, server, counting=0, **how):
         """The verdict on what this server has stored. After a restore it counts in the background for some seconds."""
