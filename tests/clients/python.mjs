@@ -31,21 +31,32 @@ export function pythonService(args) {
   after(() => service?.child.stdin.end());
   return async (request) => {
     service ??= startService(args);
-    const { child, waiting } = service;
-    if (child.exitCode !== null) throw new Error(`Python ended with ${child.exitCode}: ${service.error}`);
+    const { child, waiting, ended } = service;
+    if (ended) throw ended;
     child.stdin.write(`${JSON.stringify(request)}\n`);
-    return JSON.parse(await new Promise((done, failed) => waiting.push({ done, failed })));
+    const reply = new Promise((done, failed) => waiting.push({ done, failed }));
+    const timer = setTimeout(() => {
+      service.fail(`did not reply within ${RUN_MS_MAX} ms`);
+      child.kill("SIGKILL");
+    }, RUN_MS_MAX);
+    return JSON.parse(await reply.finally(() => clearTimeout(timer)));
   };
 }
 
 function startService(args) {
   assertInstalled();
   const child = spawn(PYTHON, args);
-  const service = { child, waiting: [], error: "" };
+  const service = { child, waiting: [], error: "", ended: null };
+  // The requests that wait, and all later ones, fail.
+  service.fail = (why) => {
+    service.ended ??= new Error(`Python ${why}: ${service.error}`);
+    for (const { failed } of service.waiting.splice(0)) failed(service.ended);
+  };
   child.stderr.setEncoding("utf8").on("data", (text) => (service.error += text));
   child.stdin.on("error", () => {});
-  createInterface({ input: child.stdout }).on("line", (line) => service.waiting.shift().done(line));
-  child.on("close", (code) => service.waiting.forEach(({ failed }) => failed(new Error(`Python ended with ${code}: ${service.error}`))));
+  createInterface({ input: child.stdout }).on("line", (line) => service.waiting.shift()?.done(line));
+  child.on("error", (error) => service.fail(`failed (${error.message})`));
+  child.on("close", (code, signal) => service.fail(`ended with ${signal ?? code}`));
   return service;
 }
 

@@ -97,8 +97,9 @@ impl Core {
         Ok(())
     }
 
-    /// Must be called before a request has an effect outside a transaction: something is sent, or
-    /// removed in parts. Evaluates the condition of the request first.
+    /// Records that the request is about to have an effect outside a transaction: something is
+    /// sent, or removed in parts. Call it before that. Evaluates the condition of the request
+    /// first.
     pub(crate) async fn begin_effect(&self) -> Result<(), StoreError> {
         let Some(request) = RequestScope::current() else { return Ok(()) };
         request.check(&*self.store, At::Instance).await?;

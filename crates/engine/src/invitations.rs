@@ -69,7 +69,7 @@ impl NewInvitation {
                 }
             };
             if place.replace(value).is_some() {
-                faults.push(Fault::new(at("type"), "must occur exactly once"));
+                faults.push(Fault::new(at("type"), "must occur at most once"));
             }
         }
         faultless(faults)?;

@@ -32,7 +32,7 @@ impl Unavailable {
     pub fn code(&self) -> &'static str {
         match *self {
             Self::DISK_RESERVE => "disk_reserve",
-            Self::OPENING => "not_open_yet",
+            Self::OPENING => "opening",
             Self::OUTCOME_UNKNOWN => "outcome_unknown",
             it if it.is_overload() => "overloaded",
             _ => "store_unavailable",
@@ -67,7 +67,7 @@ mod tests {
     fn every_temporary_failure_has_its_code() {
         for (failure, code) in [
             (Unavailable::DISK_RESERVE, "disk_reserve"),
-            (Unavailable::OPENING, "not_open_yet"),
+            (Unavailable::OPENING, "opening"),
             (Unavailable::OUTCOME_UNKNOWN, "outcome_unknown"),
             (Unavailable::STORE_DOWN, "store_unavailable"),
             (Unavailable::overloaded(1), "overloaded"),

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -205,14 +206,18 @@ async fn run(
     timeout: Option<Duration>,
 ) -> Result<Response, Failure> {
     let mut caught = pin!(AssertUnwindSafe(handler).catch_unwind());
-    let ended = match timeout {
-        None => Ok(caught.await),
-        // Most replies are ready at once, and need no timer.
-        Some(timeout) => match caught.as_mut().now_or_never() {
-            Some(reply) => Ok(reply),
-            None => tokio::time::timeout(timeout, caught).await,
-        },
-    };
+    // Many replies are ready at once, and need no timer.
+    let mut timer = pin!(None);
+    let ended = poll_fn(|context| {
+        if let Poll::Ready(reply) = caught.as_mut().poll(context) {
+            return Poll::Ready(Ok(reply));
+        }
+        if let (None, Some(timeout)) = (timer.as_ref().get_ref(), timeout) {
+            timer.set(Some(tokio::time::sleep(timeout)));
+        }
+        timer.as_mut().as_pin_mut().map_or(Poll::Pending, |timer| timer.poll(context).map(Err))
+    })
+    .await;
     match ended {
         Ok(Ok(response)) => Ok(response),
         Ok(Err(_)) => Err(Failure::Panicked),

@@ -76,7 +76,7 @@ Examples:
   sluice flow apply flows/*.yaml            make flows match their files
   sluice types fl_… > feedback.ts           the TypeScript type of its answers
   sluice responses tail fl_…                print responses as they arrive
-  sluice import typeform form.json          make a flow from a definition of another tool
+  sluice import typeform form.json          create a flow from a definition of another tool
   sluice move --from sqlite:sluice-data/sluice.db --to postgres://db.example/sluice
   sluice backup /backup/sluice.gz           back up everything while the server runs
 
@@ -109,7 +109,7 @@ pub(crate) enum Command {
     /// Follow and export responses
     #[command(subcommand)]
     Responses(ResponsesCommand),
-    /// Make a flow from a definition of another tool, or import responses
+    /// Create a flow from a definition of another tool, or import responses
     Import(Box<ImportArgs>),
     /// List, show, export and erase respondents
     #[command(subcommand)]

@@ -4,7 +4,7 @@
 //! SQL. Each backend locks the database and runs the SQL in its own way; which migrations are
 //! pending, and which databases are refused, is decided here for both.
 //!
-//! A migration is never edited after a release: add the next one, for both backends.
+//! After a release only the comments of a migration are edited: add the next one, for both backends.
 
 /// The migrations of SQLite, oldest first.
 pub(crate) const SQLITE: &[Migration] = &[Migration {
@@ -29,8 +29,14 @@ pub(crate) struct Migration {
 }
 
 impl Migration {
+    /// Comments do not count, so that they can be corrected.
     pub(crate) fn checksum(&self) -> String {
-        blake3::hash(self.sql.as_bytes()).to_hex().to_string()
+        let mut hasher = blake3::Hasher::new();
+        let lines = self.sql.lines().map(str::trim);
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with("--")) {
+            hasher.update(line.as_bytes()).update(b"\n");
+        }
+        hasher.finalize().to_hex().to_string()
     }
 }
 
@@ -99,6 +105,16 @@ mod tests {
         let versions = |found: &[Migration]| found.iter().map(|it| it.version).collect::<Vec<_>>();
         let found = pending(&KNOWN, &applied(history)).map(versions);
         assert_eq!(found, expected.map(<[i64]>::to_vec));
+    }
+
+    #[test]
+    fn a_comment_does_not_change_a_migration_but_a_statement_does() {
+        let of = |sql| Migration { version: 1, name: "first", sql }.checksum();
+        let plain = of("CREATE TABLE a (\n    x int\n);");
+        assert_eq!(of("-- A table.\nCREATE TABLE a (\n    -- A column.\n    x int\n);\n\n"), plain);
+        for other in ["CREATE TABLE a (\n    x text\n);", "CREATE TABLE a (\n);", ""] {
+            assert_ne!(of(other), plain, "{other}");
+        }
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::reply::{self, Reply};
 use crate::request::{PathParam, Query};
 use crate::session::BackgroundVisitor;
 
-/// How long a page waits for the number before it is sent without it, and how long a script does.
-/// It is added to the time of the list, which may be a tenth of a second.
+/// How long a page may take to read before it is sent without the number, and how long a script
+/// waits for it. The list itself may take longer: a tenth of a second.
 const PAGE_WAIT: Duration = Duration::from_millis(50);
 const SCRIPT_WAIT: Duration = Duration::from_secs(1);
 
@@ -37,8 +37,9 @@ impl MatchCount {
         flow: &FlowHandle,
         history: &QuestionHistory,
         query: &ResponsesQuery,
+        taken: Duration,
     ) -> AdminResult<Self> {
-        match Self::within(flow, history, query, PAGE_WAIT).await {
+        match Self::within(flow, history, query, PAGE_WAIT.saturating_sub(taken)).await {
             // The rows of the page were read: it is shown without the number.
             Err(AdminError::Store(_)) => Ok(Self::Unavailable),
             count => count,

@@ -20,6 +20,7 @@ mod test_responses;
 mod views;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Router;
 use axum::extract::State;
@@ -181,13 +182,14 @@ async fn read(
     history: &QuestionHistory,
     query: &ResponsesQuery,
 ) -> AdminResult<Results<(Listed, MatchCount)>> {
+    let begun = Instant::now();
     let listed = match Listed::read(flow, history, query).await? {
         Results::Ready(listed) => listed,
         Results::Computing(progress) => return Ok(Results::Computing(progress)),
     };
     let count = match listed.matching(query) {
         Some((responses, as_of)) => MatchCount::Known(responses, as_of),
-        None => MatchCount::read(flow, history, query).await?,
+        None => MatchCount::read(flow, history, query, begun.elapsed()).await?,
     };
     Ok(Results::Ready((listed, count)))
 }

@@ -180,7 +180,7 @@ impl Core {
                 let kind = row.kind;
                 tracing::warn!(?kind, attempt = row.attempts, %error, "an e-mail was not sent");
                 let settled = match is_unanswered_again(&row, &error) && kind == MailKind::Notice {
-                    // The subscription continues with newer events.
+                    // The subscription continues with newer responses.
                     true => after,
                     false => refused(&row, error, self.now()),
                 };

@@ -160,7 +160,7 @@ pub(super) async fn send(
     Attempted { deliveries, verdict: Some(verdict), latency, answered }
 }
 
-/// Sends a request and waits for its reply; `None` if the server stops before it.
+/// Sends a request and waits for its reply; `None` if the server stops first.
 async fn exchange(
     sender: &dyn WebhookSender,
     stop: &Stop,

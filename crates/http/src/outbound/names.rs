@@ -34,8 +34,8 @@ fn ask_system(name: &str) -> io::Result<Vec<SocketAddr>> {
     Ok((name, 0).to_socket_addrs()?.collect())
 }
 
-/// The resolver of the system. It may block for long, so it has dedicated threads, one for each
-/// name.
+/// The resolver of the system. It may block for long, so each look-up has its own thread: at most
+/// one for a name, and [`THREADS_MAX`] in all.
 #[derive(Debug)]
 pub(super) struct SystemNames {
     ask: Ask,

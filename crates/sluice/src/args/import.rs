@@ -16,7 +16,7 @@ use super::server::ServerArgs;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     long_about = "\
-Make a flow from a definition of another tool, or import responses.
+Create a flow from a definition of another tool, or import responses.
 
 Every element of the file is listed with what became of it: mapped, mapped with a change, or not mapped. A
 flow is created as a draft and is never published. --dry-run only prints the list; --out writes the

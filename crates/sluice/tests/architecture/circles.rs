@@ -4,7 +4,8 @@
 //! A path that starts with `crate`, `self` or `super`, or with a module that the file declares,
 //! counts as an import of the file of the deepest module it names, and of the files from which that
 //! module takes the next step by `use`. A file may use the items of its ancestor modules: such
-//! imports are not counted. Neither are those for the documentation only.
+//! imports are not counted. Neither are those for the documentation only. Items that macros declare
+//! are not known, so a glob that re-exports them is not followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

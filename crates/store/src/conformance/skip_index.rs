@@ -253,11 +253,27 @@ pub(super) async fn expired_responses_leave_no_block(store: TheStore) {
         }
     }
     assert_eq!(all_pages(&store, answered(&shop, "use", "other:2")).await.len(), 214);
-    // Two blocks are empty; the third has lost some rows.
+    // Two blocks are empty; the third has lost some rows. One that begins earlier now is filled later.
     assert_eq!(build(&store, SETTLED_MILLIS).await, 3);
+    for turn in [2, 3] {
+        build(&store, turn * SETTLED_MILLIS).await;
+    }
     assert!(is_ruled_out(&store, &tagged(&shop, "rare", "yes")).await);
     assert_eq!(all_pages(&store, answered(&shop, "n", "4444")).await, [ids[4_444]]);
     assert_eq!(all_pages(&store, shop.query()).await, ids[3_000..]);
+    // A response with an id of that time is found, although the empty blocks are gone.
+    let row = response_row(&shop.flow, &shop.version, 500);
+    let row = ResponseRow { tags: Some(r#"{"rare":"late"}"#.to_owned()), ..row };
+    let late = [row.response_id];
+    let response = new_response(row, public_revision(&store, shop.app()).await);
+    assert_eq!(store.commit(vec![response]).await.unwrap(), [Outcome::Stored]);
+    for turn in [4, 5] {
+        build(&store, turn * SETTLED_MILLIS).await;
+        for order in [Order::Asc, Order::Desc] {
+            let query = ResponseQuery { order, ..tagged(&shop, "rare", "late") };
+            assert_eq!(all_pages(&store, query).await, late);
+        }
+    }
 }
 
 pub(super) async fn a_response_stored_with_an_older_id_is_listed(store: TheStore) {

@@ -8,8 +8,11 @@ use uuid::Uuid;
 use super::{MatchCount, ResponseCount, ResponsePage, ResponseQuery, RowFilter, Span};
 use crate::{Order, ResponseRow};
 
-/// How long one call may scan; at least one slice is always read.
-const SCAN_TIME_MAX: Duration = Duration::from_millis(100);
+/// How long one call may scan: with all the rest a page takes a tenth of a second. At least one slice
+/// is always read, and none that would probably exceed this.
+const SCAN_TIME_MAX: Duration = Duration::from_millis(85);
+/// A slice is not made shorter than this to fit into the time.
+const SLICE_ROWS_MIN: usize = 500;
 /// The most bytes of texts on one page; the row that exceeds it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
 
@@ -27,7 +30,10 @@ pub(crate) struct Scan {
     bytes: usize,
     /// Whether a row beyond the limit was found: the page is full, and more follow.
     goes_on: bool,
-    until: Instant,
+    begun: Instant,
+    /// When the last slice ended, and how many rows it had in what time; zero before the first.
+    ended_after: Duration,
+    last_slice: (usize, Duration),
 }
 
 impl Scan {
@@ -42,7 +48,9 @@ impl Scan {
             rows_read: 0,
             bytes: 0,
             goes_on: false,
-            until: Instant::now() + SCAN_TIME_MAX,
+            begun: Instant::now(),
+            ended_after: Duration::ZERO,
+            last_slice: (0, Duration::ZERO),
         }
     }
 
@@ -50,11 +58,24 @@ impl Scan {
     pub(crate) fn slice(&self, rows_max: usize) -> Option<(Span, usize)> {
         let span = self.rest.filter(|_| !self.is_full())?;
         let left = self.query.scan_limit.saturating_sub(self.rows_read);
-        let begun = self.rows_read > 0;
-        if begun && (left == 0 || Instant::now() >= self.until) {
-            return None;
+        if self.rows_read == 0 {
+            return Some((span, left.clamp(1, rows_max)));
         }
-        Some((span, left.clamp(1, rows_max)))
+        let fits = self.rows_that_fit().filter(|_| left > 0)?;
+        Some((span, left.min(fits).clamp(1, rows_max)))
+    }
+
+    /// How many rows fit into the time that is left, if they take as long as those of the last
+    /// slice; `None` if a slice like that would take too long. A slice of few rows has skipped
+    /// blocks: its time says nothing about rows.
+    fn rows_that_fit(&self) -> Option<usize> {
+        let (rows, took) = self.last_slice;
+        let left = SCAN_TIME_MAX.checked_sub(self.begun.elapsed())?;
+        if rows < SLICE_ROWS_MIN {
+            return (took <= left).then_some(usize::MAX);
+        }
+        let fits = rows as u128 * left.as_nanos() / took.as_nanos().max(1);
+        usize::try_from(fits).ok().filter(|fits| *fits >= SLICE_ROWS_MIN)
     }
 
     /// Takes the next row that passed the filter; returns whether there is room for more.
@@ -73,6 +94,9 @@ impl Scan {
     /// rest.
     pub(crate) fn advance(&mut self, rows: usize, up_to: Option<u128>) {
         self.rows_read += rows.max(1);
+        let elapsed = self.begun.elapsed();
+        self.last_slice = (rows, elapsed.saturating_sub(self.ended_after));
+        self.ended_after = elapsed;
         // A full or heavy page ends at its last row, even if more was read.
         let up_to = if self.is_full() { self.last_read } else { up_to };
         self.last_read = up_to;

@@ -71,7 +71,8 @@ pub(super) async fn must_exist(
 
 /// Reads one row of an app in a state that is not older than the directory's; `revision` is the
 /// public revision of the app in what was read. On one server both are always of one commit, so a
-/// row that is absent is not waited for: the id may be that of another kind.
+/// row that is absent is not waited for. A worker may be late; it has no such row if it does not
+/// show one after it has shown the revision: the id may be that of another kind.
 pub(super) async fn current<T>(
     pool: &Pool,
     owner: &Owner,
@@ -80,17 +81,29 @@ pub(super) async fn current<T>(
     revision: fn(&T) -> u64,
 ) -> StoreResult<Option<T>> {
     let deadline = Instant::now() + VISIBLE_WITHIN;
-    let mut pause = PAUSE_MIN;
+    let (mut pause, mut is_up_to_date) = (PAUSE_MIN, false);
     loop {
         let found = pool.one(sql, params, read).await?;
         let is_current = |it: &T| revision(it) >= owner.public_revision;
-        if !pool.is_spread() || found.as_ref().is_some_and(is_current) {
+        if !pool.is_spread() || found.as_ref().map_or(is_up_to_date, is_current) {
             return Ok(found);
         }
         if Instant::now() >= deadline {
             return Err(StoreError::Failed("a change of the app is not visible yet".into()));
         }
+        if found.is_none() && !is_up_to_date {
+            is_up_to_date = shown(pool, owner.app).await? >= Some(owner.public_revision);
+            if is_up_to_date {
+                continue;
+            }
+        }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }
+}
+
+/// The public revision of an app that its worker shows.
+async fn shown(pool: &Pool, app: Uuid) -> StoreResult<Option<u64>> {
+    let sql = "SELECT public_revision FROM apps WHERE app_id = $1";
+    pool.one(sql, &[&app], |cells: &mut Cells| cells.revision()).await
 }

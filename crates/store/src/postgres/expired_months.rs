@@ -34,6 +34,8 @@ const LIMITS_UNDER_LOCK: &str = "SELECT set_config('statement_timeout', '500ms',
 /// Apps that keep their setting until the end of the transaction.
 const KEEP_SETTINGS: &str =
     "SELECT FROM app_directory WHERE app_id = ANY($1) ORDER BY app_id FOR SHARE";
+/// Apps whose counts are deleted by one statement.
+const APPS_PER_STATEMENT: usize = 100;
 /// Responses whose keys are freed in one transaction.
 const KEYS_PER_PART: i64 = 5_000;
 
@@ -166,9 +168,7 @@ pub(super) async fn drop_month(
 /// Removes a detached month; returns the number of its responses.
 async fn clear(pool: &Arc<Pool>, month: &Month, apps: &[Uuid], table: &str) -> StoreResult<u64> {
     // Removals that ended while the month was detached have changed its counts again.
-    let forget = async |transaction: &Transaction| {
-        counts::forget_days(transaction, apps, month.days()).await
-    };
+    let forget = async |transaction: &Transaction| forget_days(transaction, month, apps).await;
     in_transaction(pool, forget).await?;
     let responses = free_keys(pool, table).await?;
     let drop_table = async |transaction: &Transaction| {
@@ -228,7 +228,7 @@ async fn detach_in(
     let Month { table, from, to, .. } = month;
     transaction.query(LIMITS, &[]).await?;
     transaction.query(KEEP_SETTINGS, &[&apps]).await?;
-    counts::forget_days(transaction, apps, month.days()).await?;
+    forget_days(transaction, month, apps).await?;
     for entry in audit {
         put::audit(transaction, entry).await?;
     }
@@ -253,6 +253,18 @@ async fn detach_in(
         transaction.execute(&sql, &[]).await?;
     }
     Ok(Some(detached))
+}
+
+/// Deletes the counts of a month, some apps at a time: each statement has its own limit of time.
+async fn forget_days(
+    transaction: &Transaction,
+    month: &Month,
+    apps: &[Uuid],
+) -> Result<(), TransactionError> {
+    for some in apps.chunks(APPS_PER_STATEMENT) {
+        counts::forget_days(transaction, some, month.days()).await?;
+    }
+    Ok(())
 }
 
 /// Frees the keys of the responses in a detached table and clears the filters built from them, part

@@ -86,36 +86,48 @@ fn first_at(time: Timestamp) -> Uuid {
     Uuid::from_u128(v7(time, 0, 0).as_u128() >> 80 << 80)
 }
 
-/// For each app, whether any step of an expiry would find something. The responses of each flow are
-/// looked up by the primary key: no other index has its order.
-static RETAINING: LazyLock<String> = LazyLock::new(|| {
-    let old = |table: &str| {
+/// Whether any step of an expiry would find something in an app, before this time and the id of a
+/// response at it. The responses of each flow are looked up by the primary key: no other index has
+/// its order.
+fn is_due(app: &str, first_id: &str, before: &str) -> String {
+    let old = |table: &str, id: &str| {
         format!(
-            "EXISTS (SELECT FROM {table} WHERE {table}.app_id = app.app_id \
-             AND {table}.response_id < app.first_id)"
+            "EXISTS (SELECT FROM {table} WHERE {table}.app_id = {app} AND {table}.{id} < {first_id})"
         )
     };
     format!(
-        "SELECT app.app_id, app.retention_days, EXISTS (SELECT FROM flows CROSS JOIN LATERAL ( \
-          SELECT response_id FROM responses WHERE responses.app_id = app.app_id \
-          AND (responses.flow_id, response_id) >= (flows.flow_id, {nil}) \
-          AND (responses.flow_id, response_id) < (flows.flow_id, app.first_id) \
-          AND response_id < app.first_id ORDER BY responses.flow_id, response_id LIMIT 1) AS old \
-          WHERE flows.app_id = app.app_id) OR {consents} OR {used_keys} OR \
-          EXISTS (SELECT FROM events WHERE events.app_id = app.app_id \
-          AND event_id < app.first_id) OR \
-          EXISTS (SELECT FROM invitations WHERE invitations.app_id = app.app_id AND {ENDED} < app.before \
-          AND (user_id IS NOT NULL OR email IS NOT NULL)) FROM ( \
+        "EXISTS (SELECT FROM flows CROSS JOIN LATERAL ( \
+          SELECT response_id FROM responses WHERE responses.app_id = {app} \
+          AND (responses.flow_id, response_id) >= \
+          (flows.flow_id, '00000000-0000-0000-0000-000000000000'::uuid) \
+          AND (responses.flow_id, response_id) < (flows.flow_id, {first_id}) \
+          AND response_id < {first_id} ORDER BY responses.flow_id, response_id LIMIT 1) AS old \
+          WHERE flows.app_id = {app}) OR {consents} OR {used_keys} OR {events} OR \
+          EXISTS (SELECT FROM invitations WHERE invitations.app_id = {app} AND {ENDED} < {before} \
+          AND (user_id IS NOT NULL OR email IS NOT NULL))",
+        consents = old("consents", "response_id"),
+        used_keys = old("used_keys", "response_id"),
+        events = old("events", "event_id"),
+    )
+}
+
+/// Each app, and whether it is due.
+static RETAINING: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT app.app_id, app.retention_days, {is_due} FROM ( \
          SELECT app_id, retention_days, before, \
           (lpad(to_hex(before), 12, '0') || '00000000000000000000')::uuid AS first_id \
           FROM app_directory CROSS JOIN LATERAL \
           (SELECT greatest($1 - retention_days * {DAY_MILLIS}, 0) AS before) AS times \
           WHERE retention_days IS NOT NULL AND app_id > $2 ORDER BY app_id LIMIT $3) AS app \
          ORDER BY app.app_id",
-        nil = "'00000000-0000-0000-0000-000000000000'::uuid",
-        consents = old("consents"),
-        used_keys = old("used_keys"),
+        is_due = is_due("app.app_id", "app.first_id", "app.before"),
     )
+});
+
+/// One app on its worker: no statement reads the data of apps on several workers.
+static IS_DUE: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT {} FROM apps WHERE app_id = $1", is_due("$1::uuid", "$2::uuid", "$3::bigint"))
 });
 
 /// The apps that limit how long they keep data.
@@ -129,14 +141,21 @@ pub(super) async fn retaining_apps(
         let app_id = cells.id(AppId::from_uuid)?;
         Ok(RetainingApp { app_id, retention_days: cells.number()?, is_due: cells.take()? })
     };
-    if pool.is_spread() {
-        // No statement reads the data of apps on several workers: every app may be due.
-        let sql = "SELECT app_id, retention_days, true FROM app_directory \
-             WHERE retention_days IS NOT NULL AND app_id > $1 ORDER BY app_id LIMIT $2";
-        return pool.many(sql, &[&after, &limit(page.limit)], read).await;
+    if !pool.is_spread() {
+        let params: Params = &[&now.as_millis(), &after, &limit(page.limit)];
+        return pool.many_by_index(&RETAINING, params, read).await;
     }
-    let params: Params = &[&now.as_millis(), &after, &limit(page.limit)];
-    pool.many_by_index(&RETAINING, params, read).await
+    let sql = "SELECT app_id, retention_days, false FROM app_directory \
+         WHERE retention_days IS NOT NULL AND app_id > $1 ORDER BY app_id LIMIT $2";
+    let mut apps = pool.many(sql, &[&after, &limit(page.limit)], read).await?;
+    for app in &mut apps {
+        let before = app.kept_since(now);
+        let params: Params = &[&app.app_id.uuid(), &first_at(before), &before.as_millis()];
+        let found = pool.many_by_index(&IS_DUE, params, |cells| cells.take()).await;
+        // An app whose worker is away is due: its expiry reports that, and the others go on.
+        app.is_due = found.map_or(true, |rows| rows.first().copied().unwrap_or(false));
+    }
+    Ok(apps)
 }
 
 /// The rows of a batch, from a statement that takes the app, the bounds of the ids, and a limit.

@@ -16,7 +16,7 @@ use super::citus;
 use super::codec::{Cells, ReadCells as _};
 use super::count_rows;
 use super::failure::TransactionError;
-use super::pool::{BoxedParam, Pool, param_refs};
+use super::pool::{BoxedParam, Params, Pool, param_refs};
 use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::{Transaction, end};
 use crate::listing::{Scan, Span};
@@ -30,11 +30,11 @@ use crate::{Order, ResponseQuery, StoreResult};
 /// Far below the age at which responses are put in blocks, so that the clocks of nodes may differ.
 const OLD_MILLIS: i64 = 60_000;
 
-/// A block with a filter built from its responses.
+/// A block with a filter built from its responses; `None` if none is left.
 struct FilledBlock {
     last: Uuid,
     generation: i64,
-    filter: Vec<u8>,
+    filter: Option<Vec<u8>>,
 }
 
 /// Works on the flow after this one, if there is any.
@@ -145,7 +145,7 @@ async fn filled(
     settled: Timestamp,
 ) -> StoreResult<Vec<FilledBlock>> {
     let sql = "SELECT first_id, last_id, generation FROM response_blocks WHERE app_id = $1 \
-         AND flow_id = $2 AND filter IS NULL AND since <= $3 LIMIT $4";
+         AND flow_id = $2 AND filter IS NULL AND since <= $3 ORDER BY last_id LIMIT $4";
     let (app, flow) = (app.uuid(), flow.uuid());
     let params: [&(dyn ToSql + Sync); 4] =
         [&app, &flow, &settled.as_millis(), &limit(FILLED_PER_CALL)];
@@ -167,7 +167,8 @@ async fn filled(
             let (version, admission, tags) = (*version, *admission, tags.as_deref());
             terms.add(IndexedColumns { version, admission, answers, tags });
         }
-        filled.push(FilledBlock { last, generation, filter: terms.filter() });
+        let filter = (!rows.is_empty()).then(|| terms.filter());
+        filled.push(FilledBlock { last, generation, filter });
     }
     Ok(filled)
 }
@@ -228,13 +229,14 @@ async fn write(
     now: Timestamp,
 ) -> Result<(), TransactionError> {
     let (app, flow) = (app.uuid(), flow.uuid());
-    // A block that a removal has locked is left for the next call: nothing here waits.
-    let free = "app_id = $1 AND flow_id = $2 AND last_id IN (SELECT last_id FROM response_blocks \
-         WHERE app_id = $1 AND flow_id = $2 AND last_id = $3 AND generation = $4 \
-         FOR UPDATE SKIP LOCKED)";
-    let fill = &format!("UPDATE response_blocks SET filter = $5 WHERE {free}");
+    let fill = &format!("UPDATE response_blocks SET filter = $5 WHERE {FREE_BLOCK}");
     for FilledBlock { last, generation, filter } in filled {
-        transaction.execute(fill, &[&app, &flow, last, generation, filter]).await?;
+        let block = (last, generation);
+        if filter.is_none() && remove_empty(transaction, (app, flow), block, now).await? {
+            continue;
+        }
+        let filter = filter.clone().unwrap_or_else(|| Terms::default().filter());
+        transaction.execute(fill, &[&app, &flow, last, generation, &filter]).await?;
     }
     // `apps` is joined for its one row, so that a distributed database knows the app of the rows.
     let create = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
@@ -251,6 +253,37 @@ async fn write(
         transaction.execute(&sql, &[&app, &flow, &indexed]).await?;
     }
     Ok(())
+}
+
+/// A block as it was read. One that a removal has locked is left for the next call.
+const FREE_BLOCK: &str = "app_id = $1 AND flow_id = $2 AND last_id IN (SELECT last_id \
+     FROM response_blocks WHERE app_id = $1 AND flow_id = $2 AND last_id = $3 \
+     AND generation = $4 FOR UPDATE SKIP LOCKED)";
+
+/// Removes a block without responses, unless something has changed or it is the flow's last; returns
+/// whether it did. The next block begins where it began, so that a response that is stored with an
+/// old id still falls into a block; one may be about to, so that block is filled later.
+async fn remove_empty(
+    transaction: &Transaction,
+    (app, flow): (Uuid, Uuid),
+    (last, generation): (&Uuid, &i64),
+    now: Timestamp,
+) -> Result<bool, TransactionError> {
+    let sql = format!("SELECT first_id FROM response_blocks WHERE {FREE_BLOCK}");
+    let rows = transaction.query(&sql, &[&app, &flow, last, generation]).await?;
+    let Some(row) = rows.first() else { return Ok(false) };
+    let first: Uuid = Cells::new(row).take()?;
+    let extend = "UPDATE response_blocks SET first_id = least(first_id, $4), filter = NULL, \
+         generation = generation + 1, since = $5 WHERE app_id = $1 AND flow_id = $2 \
+         AND last_id = (SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+         AND last_id > $3 ORDER BY last_id LIMIT 1)";
+    let params: Params = &[&app, &flow, last, &first, &now.as_millis()];
+    if transaction.execute(extend, params).await? == 0 {
+        return Ok(false);
+    }
+    let remove = "DELETE FROM response_blocks WHERE app_id = $1 AND flow_id = $2 AND last_id = $3";
+    transaction.execute(remove, &[&app, &flow, last]).await?;
+    Ok(true)
 }
 
 /// A response stored with an id that is no older than this, by the server's clock, falls into no

@@ -36,12 +36,12 @@ impl Work {
     }
 }
 
-/// A block with a filter built from its responses.
+/// A block with a filter built from its responses; `None` if none is left.
 #[derive(Debug)]
 pub(super) struct FilledBlock {
     last: u128,
     generation: i64,
-    filter: Vec<u8>,
+    filter: Option<Vec<u8>>,
 }
 
 /// The work for the flow after this one, if there is any.
@@ -57,7 +57,8 @@ pub(super) fn work(
     };
     let mut work = Work { flow: Some((app, flow)), since: now.as_millis(), ..Work::default() };
     let sql = "SELECT first_id, last_id, generation FROM response_blocks \
-         WHERE app_id = ?1 AND flow_id = ?2 AND filter IS NULL AND since <= ?3 LIMIT ?4";
+         WHERE app_id = ?1 AND flow_id = ?2 AND filter IS NULL AND since <= ?3 \
+         ORDER BY last_id LIMIT ?4";
     let params = params![bytes!(app), bytes!(flow), settled, limit(FILLED_PER_CALL)];
     let empty =
         many(&instant, sql, params, |cells| Ok((id(cells)?, id(cells)?, cells.take::<i64>()?)))?;
@@ -118,7 +119,13 @@ fn next_flow(
     Ok(to_fill.into_iter().chain(to_create).min())
 }
 
-fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> Result<Vec<u8>> {
+/// `None` if the block has no responses.
+fn filter_of(
+    connection: &Connection,
+    app: AppId,
+    flow: FlowId,
+    block: Span,
+) -> Result<Option<Vec<u8>>> {
     let sql = format!(
         "SELECT flow_version_id, admitted, answers, tags FROM {RESPONSES} WHERE {OF_FLOW} \
          AND response_key BETWEEN ?3 AND ?4"
@@ -126,15 +133,16 @@ fn filter_of(connection: &Connection, app: AppId, flow: FlowId, block: Span) -> 
     let mut statement = connection.prepare_cached(&sql)?;
     let (first, last) = response_keys::range(connection, block)?;
     let mut rows = statement.query(params![bytes!(app), bytes!(flow), first, last])?;
-    let mut terms = Terms::default();
+    let (mut terms, mut is_empty) = (Terms::default(), true);
     while let Some(row) = rows.next()? {
+        is_empty = false;
         let mut cells = Cells::new(row);
         let version = cells.id(FlowVersionId::from_uuid)?;
         let admission = Admission::from_admitted(cells.take()?);
         let (answers, tags) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?);
         terms.add(IndexedColumns { version, admission, answers, tags });
     }
-    Ok(terms.filter())
+    Ok((!is_empty).then(|| terms.filter()))
 }
 
 /// Whole blocks of the responses after the last block.
@@ -179,8 +187,12 @@ pub(super) fn write(
     let fill = "UPDATE response_blocks SET filter = ?5 WHERE app_id = ?1 AND flow_id = ?2 \
          AND last_id = ?3 AND generation = ?4";
     for FilledBlock { last, generation, filter } in &work.filled {
-        let params = params![app, flow, last.to_be_bytes(), generation, filter];
-        connection.prepare_cached(fill)?.execute(params)?;
+        let last = last.to_be_bytes();
+        if filter.is_none() && remove_empty(connection, (app, flow), (last, *generation))? {
+            continue;
+        }
+        let filter = filter.clone().unwrap_or_else(|| Terms::default().filter());
+        connection.prepare_cached(fill)?.execute(params![app, flow, last, generation, filter])?;
     }
     let create = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
          VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
@@ -198,6 +210,27 @@ pub(super) fn write(
         connection.prepare_cached(sql)?.execute(params![app, flow, exact, read])?;
     }
     Ok(((), Finish::Commit))
+}
+
+/// Removes a block without responses, unless something has changed or it is the flow's last; returns
+/// whether it did. The next block begins where it began, so that a response that is stored with an
+/// old id still falls into a block.
+fn remove_empty(
+    connection: &Connection,
+    (app, flow): ([u8; 16], [u8; 16]),
+    (last, generation): ([u8; 16], i64),
+) -> Result<bool> {
+    let extend = "UPDATE response_blocks SET first_id = min(response_blocks.first_id, gone.first_id) \
+         FROM response_blocks AS gone WHERE gone.app_id = ?1 AND gone.flow_id = ?2 \
+         AND gone.last_id = ?3 AND gone.generation = ?4 AND response_blocks.app_id = ?1 \
+         AND response_blocks.flow_id = ?2 AND response_blocks.last_id = (SELECT min(last_id) \
+         FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2 AND last_id > ?3)";
+    if connection.prepare_cached(extend)?.execute(params![app, flow, last, generation])? == 0 {
+        return Ok(false);
+    }
+    let remove = "DELETE FROM response_blocks WHERE app_id = ?1 AND flow_id = ?2 AND last_id = ?3";
+    connection.prepare_cached(remove)?.execute(params![app, flow, last])?;
+    Ok(true)
 }
 
 /// Clears the filters of the blocks with these responses, which are removed or changed.

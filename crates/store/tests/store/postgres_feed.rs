@@ -142,7 +142,9 @@ async fn nothing_older_than_the_feed_is_read_while_a_worker_is_late() {
     // An id of another kind.
     let version = FlowVersionId::from_uuid(flow.flow_id.uuid());
     let plain = open(&cluster, &database).await;
-    assert_eq!(plain.find_version(version).await.unwrap(), None);
+    for store in [&plain, &*store] {
+        assert_eq!(store.find_version(version).await.unwrap(), None);
+    }
     plain.close().await;
     let before = store.changes(FeedPosition(0)).await.unwrap().position;
     let id = app.app_id.uuid();
@@ -166,6 +168,8 @@ async fn nothing_older_than_the_feed_is_read_while_a_worker_is_late() {
     // A worker that stays away: an error, which is never cached, and not the old state.
     show_on_coordinator(&cluster, &database, id).await;
     let failed = store.find_flow(flow.flow_id).await;
+    assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
+    let failed = store.find_version(version).await;
     assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
     store.close().await;
 }

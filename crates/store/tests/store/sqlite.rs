@@ -157,6 +157,35 @@ async fn writers_on_one_file_wait_for_each_other() {
     assert_eq!(rows, 3 * EACH);
 }
 
+#[tokio::test]
+async fn blocks_without_responses_are_removed_and_leave_no_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let file = Connection::open(folder.path().join("sluice.db")).unwrap();
+    for [flow, first, last] in [[1, 0, 9], [1, 10, 19], [1, 20, 29], [2, 0, 9]] {
+        let blob = |value: u8| vec![value; 16];
+        let sql = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
+             VALUES (?1, ?2, ?3, ?4, 0)";
+        file.execute(sql, rusqlite::params![blob(7), blob(flow), blob(first), blob(last)]).unwrap();
+    }
+    let mut cursor = None;
+    let now = Timestamp::from_millis(3_600_000);
+    while let Some(next) = store.build_skip_index(cursor, now).await.unwrap().next {
+        cursor = next;
+    }
+    // The last block of each flow is kept, and covers those before it.
+    let sql = "SELECT hex(flow_id), hex(first_id), hex(last_id) FROM response_blocks \
+         WHERE filter IS NOT NULL ORDER BY flow_id";
+    let mut statement = file.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).unwrap();
+    let left: Vec<[String; 3]> = rows.map(Result::unwrap).collect();
+    let block = |values: [&str; 3]| values.map(|value| value.repeat(16));
+    assert_eq!(left, [block(["01", "00", "1D"]), block(["02", "00", "09"])]);
+    let sql = "SELECT count(*) FROM response_blocks";
+    assert_eq!(file.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap(), 2);
+    store.close().await;
+}
+
 #[test]
 fn a_new_database_can_be_opened_concurrently() {
     let folder = tempfile::tempdir().unwrap();
