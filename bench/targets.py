@@ -33,7 +33,6 @@ TARGETS = [
     ("growth", "memory after the pages", AT_MOST, 256),
     ("postgres-growth", "submit, large / small", AT_LEAST, 0.9),
     ("postgres-growth", "summary", AT_MOST, 50),
-    ("postgres-growth", "page, a search without matches", AT_MOST, 200),
     ("postgres-growth", "page, *", AT_MOST, 100),
     ("postgres-growth", "ready", AT_MOST, 100),
     ("console", "summary", AT_MOST, 50),

@@ -4,10 +4,10 @@
 --   psql -f crates/store/src/postgres/migrations/V1__initial_schema.sql
 --   psql -XAtq -f tests/scaling/bytes.sql
 --   pgbench -n -c 4 -j 1 -T 10 -f tests/scaling/batch.sql          the rate; a transaction is 500 rows
+\set ON_ERROR_STOP on
 create table responses_2026_11 partition of responses for values from ('00000000-0000-0000-0000-000000000000') to ('ffffffff-ffff-ffff-ffff-ffffffffffff');
 select pg_current_wal_lsn() as before \gset
-insert into apps (app_id, name, identity_verification, allowed_origins, created_at)
-  values ('019a3c00-0000-7000-8000-000000000001', 'Measured', 'off', '[]', 0);
+insert into apps (app_id) values ('019a3c00-0000-7000-8000-000000000001');
 do $$ begin for b in 1..400 loop
 with given as materialized (select (lpad(to_hex(1763190000000 + b*50),12,'0')||'7'||lpad(to_hex(i),3,'0')||substr(replace(gen_random_uuid()::text,'-',''),17))::uuid id, gen_random_uuid() k, md5(i::text)::uuid d from generate_series(1,500) i),
 t as (insert into idempotency (app_id, key, response_id) select '019a3c00-0000-7000-8000-000000000001',k,id from given returning key)
