@@ -31,6 +31,7 @@ TARGETS = [
     ("growth", "summary", AT_MOST, 50),
     ("growth", "page, *", AT_MOST, 20),
     ("growth", "memory after the pages", AT_MOST, 256),
+    ("growth", "ready", AT_MOST, 100),
     ("postgres-growth", "submit, large / small", AT_LEAST, 0.9),
     ("postgres-growth", "summary", AT_MOST, 50),
     ("postgres-growth", "page, *", AT_MOST, 100),
