@@ -23,6 +23,7 @@ use http::header::{DATE, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_T
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use sluice_engine::spans::{OpenSpan, Part, Tracer, Value, in_span};
 use sluice_engine::{Engine, RouteMetrics};
+use tokio::task::unconstrained;
 use tower::{Layer, Service};
 
 use crate::body;
@@ -215,7 +216,11 @@ async fn run(
         if let (None, Some(timeout)) = (timer.as_ref().get_ref(), timeout) {
             timer.set(Some(tokio::time::sleep(timeout)));
         }
-        timer.as_mut().as_pin_mut().map_or(Poll::Pending, |timer| timer.poll(context).map(Err))
+        // A handler may use up what the runtime lets a task do at once; the timer must still end it.
+        timer
+            .as_mut()
+            .as_pin_mut()
+            .map_or(Poll::Pending, |timer| pin!(unconstrained(timer)).poll(context).map(Err))
     })
     .await;
     match ended {

@@ -29,7 +29,7 @@ pub(crate) struct Migration {
 }
 
 impl Migration {
-    /// Comments do not count, so that they can be corrected.
+    /// Lines that are only a comment do not count, so that they can be corrected.
     pub(crate) fn checksum(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let lines = self.sql.lines().map(str::trim);

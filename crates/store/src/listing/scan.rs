@@ -13,6 +13,8 @@ use crate::{Order, ResponseRow};
 const SCAN_TIME_MAX: Duration = Duration::from_millis(85);
 /// A slice is not made shorter than this to fit into the time.
 const SLICE_ROWS_MIN: usize = 500;
+/// A slice of fewer rows has skipped blocks: its time says nothing about rows.
+const TIMED_ROWS_MIN: usize = 100;
 /// The most bytes of texts on one page; the row that exceeds it is the last.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
 
@@ -66,12 +68,11 @@ impl Scan {
     }
 
     /// How many rows fit into the time that is left, if they take as long as those of the last
-    /// slice; `None` if a slice like that would take too long. A slice of few rows has skipped
-    /// blocks: its time says nothing about rows.
+    /// slice; `None` if a slice like that would take too long.
     fn rows_that_fit(&self) -> Option<usize> {
         let (rows, took) = self.last_slice;
         let left = SCAN_TIME_MAX.checked_sub(self.begun.elapsed())?;
-        if rows < SLICE_ROWS_MIN {
+        if rows < TIMED_ROWS_MIN {
             return (took <= left).then_some(usize::MAX);
         }
         let fits = rows as u128 * left.as_nanos() / took.as_nanos().max(1);

@@ -148,11 +148,17 @@ pub(super) async fn retaining_apps(
     let sql = "SELECT app_id, retention_days, false FROM app_directory \
          WHERE retention_days IS NOT NULL AND app_id > $1 ORDER BY app_id LIMIT $2";
     let mut apps = pool.many(sql, &[&after, &limit(page.limit)], read).await?;
+    let mut are_reached = true;
     for app in &mut apps {
+        // While a worker is away every app is due: its expiry reports that, and the others go on.
+        if !are_reached {
+            app.is_due = true;
+            continue;
+        }
         let before = app.kept_since(now);
         let params: Params = &[&app.app_id.uuid(), &first_at(before), &before.as_millis()];
         let found = pool.many_by_index(&IS_DUE, params, |cells| cells.take()).await;
-        // An app whose worker is away is due: its expiry reports that, and the others go on.
+        are_reached = found.is_ok();
         app.is_due = found.map_or(true, |rows| rows.first().copied().unwrap_or(false));
     }
     Ok(apps)

@@ -47,8 +47,10 @@ pub(super) async fn make(
     let Some((app, flow)) = next_flow(pool, cursor, settled).await? else {
         return Ok(SkipIndexPart { made: 0, next: None });
     };
-    let filled = filled(pool, app, flow, settled).await?;
-    let (blocked_to, created) = unblocked(pool, app, flow, young_from(now)).await?;
+    // Nothing is built from responses that an open transaction may still add to.
+    let open = open_since(pool).await?.unwrap_or(now);
+    let filled = filled(pool, app, flow, settled.min(open)).await?;
+    let (blocked_to, created) = unblocked(pool, app, flow, young_from(now).min(open)).await?;
     let overstated = match created.is_empty() {
         true => overstated(pool, app, flow, blocked_to).await?,
         false => None,
@@ -189,7 +191,6 @@ async fn unblocked(
 ) -> StoreResult<(Option<u128>, Vec<Span>)> {
     let blocked_to = blocked_to(pool, app, flow).await?;
     let after = blocked_to.map_or(Uuid::nil(), |last| id_after(Uuid::from_u128(last)));
-    let before = before.min(open_since(pool).await?.unwrap_or(before));
     // No real id equals this bound: every id has its version in the bits that are cut off.
     let young = Uuid::from_u128(v7(before, 0, 0).as_u128() >> 80 << 80);
     let sql = format!("SELECT response_id FROM responses WHERE {IN_SPAN} {BY_ID} LIMIT $5");
@@ -232,7 +233,7 @@ async fn write(
     let fill = &format!("UPDATE response_blocks SET filter = $5 WHERE {FREE_BLOCK}");
     for FilledBlock { last, generation, filter } in filled {
         let block = (last, generation);
-        if filter.is_none() && remove_empty(transaction, (app, flow), block, now).await? {
+        if filter.is_none() && !is_last_one(transaction, (app, flow), block, now).await? {
             continue;
         }
         let filter = filter.clone().unwrap_or_else(|| Terms::default().filter());
@@ -260,10 +261,10 @@ const FREE_BLOCK: &str = "app_id = $1 AND flow_id = $2 AND last_id IN (SELECT la
      FROM response_blocks WHERE app_id = $1 AND flow_id = $2 AND last_id = $3 \
      AND generation = $4 FOR UPDATE SKIP LOCKED)";
 
-/// Removes a block without responses, unless something has changed or it is the flow's last; returns
-/// whether it did. The next block begins where it began, so that a response that is stored with an
-/// old id still falls into a block; one may be about to, so that block is filled later.
-async fn remove_empty(
+/// Whether a block without responses is the flow's last; any other is removed, now or, if it is
+/// locked or has changed, by a later call. The next block then begins where it began, for responses
+/// that are stored with an old id; one may be about to be, so that block is filled later.
+async fn is_last_one(
     transaction: &Transaction,
     (app, flow): (Uuid, Uuid),
     (last, generation): (&Uuid, &i64),
@@ -273,17 +274,22 @@ async fn remove_empty(
     let rows = transaction.query(&sql, &[&app, &flow, last, generation]).await?;
     let Some(row) = rows.first() else { return Ok(false) };
     let first: Uuid = Cells::new(row).take()?;
-    let extend = "UPDATE response_blocks SET first_id = least(first_id, $4), filter = NULL, \
+    let of_flow = "SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2";
+    let next = format!("{of_flow} AND last_id > $3 ORDER BY last_id LIMIT 1");
+    if transaction.query(&next, &[&app, &flow, last]).await?.is_empty() {
+        return Ok(true);
+    }
+    let extend = format!(
+        "UPDATE response_blocks SET first_id = least(first_id, $4), filter = NULL, \
          generation = generation + 1, since = $5 WHERE app_id = $1 AND flow_id = $2 \
-         AND last_id = (SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
-         AND last_id > $3 ORDER BY last_id LIMIT 1)";
+         AND last_id IN ({of_flow} AND last_id = ({next}) FOR UPDATE SKIP LOCKED)"
+    );
     let params: Params = &[&app, &flow, last, &first, &now.as_millis()];
-    if transaction.execute(extend, params).await? == 0 {
+    if transaction.execute(&extend, params).await? == 0 {
         return Ok(false);
     }
     let remove = "DELETE FROM response_blocks WHERE app_id = $1 AND flow_id = $2 AND last_id = $3";
-    transaction.execute(remove, &[&app, &flow, last]).await?;
-    Ok(true)
+    transaction.execute(remove, &[&app, &flow, last]).await.map(|_| false)
 }
 
 /// A response stored with an id that is no older than this, by the server's clock, falls into no

@@ -189,7 +189,7 @@ CREATE TABLE response_blocks (
 -- Filters stay in their rows because many are read at once. Their bits are random, so they do not
 -- compress.
 ALTER TABLE response_blocks ALTER COLUMN filter SET STORAGE MAIN;
-CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id) WHERE filter IS NULL;
+CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id, last_id) WHERE filter IS NULL;
 
 -- Counts by day and version. segment is empty for all responses; for responses with a tag it is the
 -- tag's name and value, separated by a zero byte.

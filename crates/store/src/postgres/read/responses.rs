@@ -177,7 +177,10 @@ pub(in super::super) async fn count(
             scan.matches.add(row.tags.as_deref());
         }
         match slices.cut(&candidates) {
-            Some(last) => scan.advance(scan_rows, Some(last.response_id.uuid().as_u128())),
+            Some(last) => {
+                let last = last.response_id.uuid().as_u128();
+                scan.advance(candidates.len(), Some(last));
+            }
             None => scan.advance(scan_rows, slice_end),
         }
     }

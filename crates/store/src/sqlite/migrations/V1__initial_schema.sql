@@ -173,7 +173,7 @@ CREATE TABLE response_blocks (
     filter     BLOB,
     PRIMARY KEY (app_id, flow_id, last_id)
 ) STRICT;
-CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id) WHERE filter IS NULL;
+CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id, last_id) WHERE filter IS NULL;
 
 -- Counts by day and version. segment is empty for all responses; for responses with a tag it is the
 -- tag's name and value, separated by a zero byte.
