@@ -97,9 +97,9 @@ class Disk:
 class Postgres:
     """A temporary PostgreSQL, started by scripts/postgres; `settings` are further ones, `here` is where its folder is."""
 
-    def __init__(self, stack, settings=(), here=None):
+    def __init__(self, stack, settings=(), here=None, environment=()):
         options = " ".join(f"-c {name}={value}" for name, value in dict(settings).items())
-        environment = {**os.environ, "SLUICE_POSTGRES_OPTIONS": options, **({"TMPDIR": str(here)} if here else {})}
+        environment = {**os.environ, "SLUICE_POSTGRES_OPTIONS": options, **({"TMPDIR": str(here)} if here else {}), **dict(environment)}
         command = [ROOT / "scripts" / "postgres"]
         self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         stack.callback(self.stop)
@@ -153,8 +153,7 @@ class Postgres:
 
     def processes(self):
         """The ids of the server and of its children."""
-        children = pathlib.Path(f"/proc/{self.first}/task/{self.first}/children")
-        return [self.first, *map(int, children.read_text().split() if children.exists() else ())]
+        return with_children(self.first)
 
     def kill(self):
         """kill -9 for all its processes."""
@@ -163,6 +162,28 @@ class Postgres:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         until(lambda: not any(is_alive(process) for process in processes))
+
+
+def with_children(process):
+    children = pathlib.Path(f"/proc/{process}/task/{process}/children")
+    return [process, *map(int, children.read_text().split() if children.exists() else ())]
+
+
+def attach(stack, first, inject):
+    """Changes what the syncs of a PostgreSQL with this first process do, until the result is called."""
+    need("strace")
+    processes, syncs = with_children(first), "fsync,fdatasync"
+    command = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={syncs}", "-e", f"inject={syncs}:{inject}"]
+    strace = subprocess.Popen([*command, *(part for process in processes for part in ("-p", str(process)))], stderr=subprocess.DEVNULL)
+
+    def detach():
+        if strace.poll() is None:
+            strace.send_signal(signal.SIGINT)
+            strace.wait(timeout=60)
+
+    stack.callback(detach)
+    until(lambda: all(map(is_traced, filter(is_alive, processes))))
+    return detach
 
 
 def is_alive(process):

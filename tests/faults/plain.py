@@ -4,7 +4,8 @@
 It answers the few routes that the fault tests use, and takes the same arguments. It does not notice that its files were moved
 or changed, creates a database if there is none, has no digests, accepts every version, reads bodies of any size, and waits for its
 clients without limit. `verify` finds nothing. PLAIN_SYNCHRONOUS names another mode of SQLite than FULL. With PLAIN_LATE=1 it replies
-first, and stores what it has acknowledged a moment later, from a queue in memory.
+first, and stores what it has acknowledged a moment later, from a queue in memory. With PLAIN_SENDS_TO it sends each response to that
+URL before it replies, and waits for at most a second.
 """
 
 import datetime
@@ -18,14 +19,23 @@ import sqlite3
 import sys
 import threading
 import time
+import urllib.request
 
-LATE_SECONDS = 0.05
+LATE_SECONDS, SENDING_SECONDS_MAX = 0.05, 1
 INSERT = "INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?)"
 NEW = {"apps": {"appId": "app", "apiKeys": ["key"]}, "flows": {"flowId": "flow"}}
 
 
 def now():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def send(body):
+    if url := os.environ.get("PLAIN_SENDS_TO"):
+        try:
+            urllib.request.urlopen(urllib.request.Request(url, body, {"webhook-id": "x"}), timeout=SENDING_SECONDS_MAX).read()
+        except OSError:
+            pass
 
 
 class Store:
@@ -106,6 +116,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "nowhere" in submission["answers"]:
             return self.reply('{"success":false}')
         store.add(self.headers["idempotency-key"], submission["answers"]["why"], submission["flowVersionId"])
+        send(body)
         self.reply('{"success":true}')
 
     def do_PUT(self):

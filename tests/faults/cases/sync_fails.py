@@ -2,12 +2,11 @@
 
 import random
 import signal
-import subprocess
 import time
 
 from clients import CLIENTS, Clients
 from faults import Fault
-from places import Disk, is_alive, is_traced, need, until
+from places import Disk, attach, is_alive, need, until
 
 from . import power_cut
 
@@ -52,30 +51,13 @@ def control(site):
     return clients.judge_without_syncs(lambda: site.server(where))
 
 
-def attach(site, postgres, inject):
-    """Changes what the syncs of PostgreSQL return, until the result is called."""
-    need("strace")
-    processes = postgres.processes()
-    command = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={SYNCS}", "-e", f"inject={SYNCS}:{inject}"]
-    strace = subprocess.Popen([*command, *(part for process in processes for part in ("-p", str(process)))], stderr=subprocess.DEVNULL)
-
-    def detach():
-        if strace.poll() is None:
-            strace.send_signal(signal.SIGINT)
-            strace.wait(timeout=60)
-
-    site.stack.callback(detach)
-    until(lambda: all(map(is_traced, filter(is_alive, processes))))
-    return detach
-
-
 def on_postgresql(site):
     """PostgreSQL ends all its sessions when a sync of its log fails, and recovers from the log."""
     postgres = site.own_postgres(settings={"fsync": "on", "full_page_writes": "on"})
     server = site.server(site.store("PostgreSQL", postgres=postgres))
     clients = Clients(server, server.make_flow())
     clients.acknowledge(200)
-    detach = attach(site, postgres, f"error=EIO:when={random.randint(1, 5)}")
+    detach = attach(site.stack, postgres.first, f"error=EIO:when={random.randint(1, 5)}")
     has_failed = until(lambda: len(clients.history.keys("unknown")) > 50)
     detach()
     if not is_alive(postgres.first):
@@ -93,6 +75,6 @@ SWALLOWED = "the error swallowed, then a power cut"
 FAULTS = [
     Fault("a sync fails (EIO)", once, control, SWALLOWED, tries=(1, 20), in_ci=True),
     Fault("a sync fails (EIO)", on_postgresql,
-          lambda site: power_cut.on_postgresql(site, disturb=lambda site, postgres: attach(site, postgres, "retval=0")), SWALLOWED,
+          lambda site: power_cut.on_postgresql(site, disturb=lambda site, postgres: attach(site.stack, postgres.first, "retval=0")), SWALLOWED,
           "PostgreSQL", tries=(1, 5)),
 ]
