@@ -99,8 +99,12 @@ class Lines(unittest.TestCase):
 
     def test_a_server_that_refuses_what_is_left_without_syncs_has_lost_everything(self):
         clients = argparse.Namespace(history=history(a=OK, b=OK, c=REFUSED))
-        verdict = Clients.judge_without_syncs(clients, lambda: failing(SystemExit("it is damaged"))(None))
-        self.assertEqual((verdict.acknowledged, verdict.lost, verdict.broken), (2, 2, ["2 lost, the server does not start"]))
+        judge = lambda why: Clients.judge_without_syncs(clients, lambda: failing(SystemExit(why))(None))
+        verdict = judge("the server did not start: the database x is damaged: y")
+        self.assertEqual((verdict.acknowledged, verdict.lost, verdict.broken), (2, 2, ["2 lost, the server refuses what is left"]))
+        self.assertRaises(SystemExit, judge, "the server did not start: unexpected argument")
+        clients.history = history(c=REFUSED)
+        self.assertRaises(SystemExit, judge, "the server did not start: the database x is damaged: y")
 
     def test_what_could_not_run_is_counted(self):
         broken, table = self.line(failing(NotHere("no root")), self.LOST)

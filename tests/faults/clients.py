@@ -3,6 +3,7 @@
 import http.client
 import json
 import random
+import re
 import string
 import threading
 import time
@@ -14,6 +15,8 @@ CLIENTS = 16
 SETTLE_SECONDS_MAX = 300
 # One submission of so many has an answer to a question that does not exist, and must be refused.
 REFUSED_EVERY = 25
+# What a server says that refuses a damaged database or finds none, and one whose database has lost the flow.
+REFUSES, HAS_LOST = r"damaged|there is no database|not one that Sluice created", r"/flows/.*: (404|500|503) "
 PADDING = "".join(random.Random(7).choices(string.ascii_lowercase, k=200))
 
 
@@ -105,15 +108,19 @@ class Clients:
             self.history.note(key, outcome)
 
     def judge_without_syncs(self, start):
-        """As `judge`, of a server that starts on a disk whose syncs did nothing. If it refuses what is left there, all is lost."""
+        """As `judge`, of a server that starts on a disk whose syncs did nothing. If it refuses what is left, or misses the flow, all is lost."""
+        server = None
         try:
             server = start()
-        except SystemExit:
+            return self.judge(server)
+        except SystemExit as error:
             count = len(self.history.keys(OK))
-            return Verdict(count, 0, count, broken=[f"{count:,} lost, the server does not start"])
-        verdict = self.judge(server)
-        server.stop()
-        return verdict
+            if not count or not re.search(HAS_LOST if server else REFUSES, str(error)):
+                raise
+            return Verdict(count, 0, count, broken=[f"{count:,} lost, the server refuses what is left"])
+        finally:
+            if server:
+                server.stop()
 
     def judge(self, server, counting=0, **how):
         """The verdict on what this server has stored. After a restore it counts in the background for some seconds."""

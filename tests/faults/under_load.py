@@ -34,15 +34,23 @@ class Server:
         start = time.monotonic()
         environment = {**SETTINGS, **dict(settings)}
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        try:
+            self.await_ready(start + ready_seconds)
+        except SystemExit:
+            self.process.kill()
+            self.process.wait()
+            raise
+        self.start_seconds = time.monotonic() - start
+
+    def await_ready(self, end):
         found = re.search(r"(https?)://([\d.]+):(\d+)", self.process.stdout.readline())
         if not found:
-            raise SystemExit(f"the server did not start: {pathlib.Path(log).read_text()[-800:]}")
+            raise SystemExit(f"the server did not start: {pathlib.Path(self.log.name).read_text()[-800:]}")
         self.scheme, self.address = found[1], (found[2], int(found[3]))
         while self.status("/readyz") != 200:
-            if time.monotonic() > start + ready_seconds:
-                raise SystemExit("the server is not ready")
+            if time.monotonic() > end:
+                raise SystemExit(f"the server is not ready: {self.call('GET', '/readyz')[1].decode()}")
             time.sleep(0.01)
-        self.start_seconds = time.monotonic() - start
 
     def call(self, method, path, body=None, headers=()):
         connection = self.connect()

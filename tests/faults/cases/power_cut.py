@@ -28,7 +28,7 @@ def on_sqlite(site, wrapper=()):
     clients.end()
     disk.power_on()
     if wrapper:
-        return clients.judge_without_syncs(lambda: site.server(where))
+        return clients.judge_without_syncs(lambda: site.server(where, ready_seconds=60))
     again = site.server(where)
     clients.settle(again)
     verdict = clients.judge(again, recovery=again.start_seconds)

@@ -48,7 +48,7 @@ def control(site):
     server.stop(signal.SIGKILL)
     clients.end()
     disk.power_on()
-    return clients.judge_without_syncs(lambda: site.server(where))
+    return clients.judge_without_syncs(lambda: site.server(where, ready_seconds=60))
 
 
 def on_postgresql(site):
