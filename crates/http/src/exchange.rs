@@ -216,7 +216,7 @@ async fn run(
         if let (None, Some(timeout)) = (timer.as_ref().get_ref(), timeout) {
             timer.set(Some(tokio::time::sleep(timeout)));
         }
-        // A handler may use up what the runtime lets a task do at once; the timer must still end it.
+        // A handler may use up what the runtime lets a task do at once; the timer must end it too.
         timer
             .as_mut()
             .as_pin_mut()

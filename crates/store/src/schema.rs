@@ -4,7 +4,8 @@
 //! SQL. Each backend locks the database and runs the SQL in its own way; which migrations are
 //! pending, and which databases are refused, is decided here for both.
 //!
-//! After a release only the comments of a migration are edited: add the next one, for both backends.
+//! After a release only the comments of a migration are edited: add the next one, for both
+//! backends.
 
 /// The migrations of SQLite, oldest first.
 pub(crate) const SQLITE: &[Migration] = &[Migration {

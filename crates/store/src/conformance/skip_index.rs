@@ -253,7 +253,7 @@ pub(super) async fn expired_responses_leave_no_block(store: TheStore) {
         }
     }
     assert_eq!(all_pages(&store, answered(&shop, "use", "other:2")).await.len(), 214);
-    // Two blocks are empty; the third has lost some rows. One that begins earlier now is filled later.
+    // Two blocks are empty; the third has lost some rows. One that begins earlier is filled later.
     assert_eq!(build(&store, SETTLED_MILLIS).await, 3);
     for turn in [2, 3] {
         build(&store, turn * SETTLED_MILLIS).await;

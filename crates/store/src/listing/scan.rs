@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::{MatchCount, ResponseCount, ResponsePage, ResponseQuery, RowFilter, Span};
 use crate::{Order, ResponseRow};
 
-/// How long one call may scan: with all the rest a page takes a tenth of a second. At least one slice
-/// is always read, and none that would probably exceed this.
+/// How long one call may scan: with all the rest a page takes a tenth of a second. At least one
+/// slice is always read, and none that would probably exceed this.
 const SCAN_TIME_MAX: Duration = Duration::from_millis(85);
 /// A slice is not made shorter than this to fit into the time.
 const SLICE_ROWS_MIN: usize = 500;

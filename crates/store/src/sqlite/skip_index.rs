@@ -212,9 +212,9 @@ pub(super) fn write(
     Ok(((), Finish::Commit))
 }
 
-/// Removes a block without responses, unless something has changed or it is the flow's last; returns
-/// whether it did. The next block begins where it began, so that a response that is stored with an
-/// old id still falls into a block.
+/// Removes a block without responses, unless something has changed or it is the flow's last;
+/// returns whether it did. The next block begins where it began, so that a response that is stored
+/// with an old id still falls into a block.
 fn remove_empty(
     connection: &Connection,
     (app, flow): ([u8; 16], [u8; 16]),
