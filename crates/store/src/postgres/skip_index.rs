@@ -233,7 +233,7 @@ async fn write(
     let fill = &format!("UPDATE response_blocks SET filter = $5 WHERE {FREE_BLOCK}");
     for FilledBlock { last, generation, filter } in filled {
         let block = (last, generation);
-        if filter.is_none() && !is_last_one(transaction, (app, flow), block, now).await? {
+        if filter.is_none() && !remove_unless_last(transaction, (app, flow), block, now).await? {
             continue;
         }
         let filter = filter.clone().unwrap_or_else(|| Terms::default().filter());
@@ -261,10 +261,10 @@ const FREE_BLOCK: &str = "app_id = $1 AND flow_id = $2 AND last_id IN (SELECT la
      FROM response_blocks WHERE app_id = $1 AND flow_id = $2 AND last_id = $3 \
      AND generation = $4 FOR UPDATE SKIP LOCKED)";
 
-/// Whether a block without responses is the flow's last; any other is removed, now or, if it is
-/// locked or has changed, by a later call. The next block then begins where it began, for responses
-/// that are stored with an old id; one may be about to be, so that block is filled later.
-async fn is_last_one(
+/// Removes a block without responses, unless it is the flow's last; returns whether it is. The next
+/// block begins where it began, for responses that are stored with an old id; one may be about to
+/// be, so that block is filled later. What is locked or has changed is left for the next call.
+async fn remove_unless_last(
     transaction: &Transaction,
     (app, flow): (Uuid, Uuid),
     (last, generation): (&Uuid, &i64),
