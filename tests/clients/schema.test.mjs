@@ -13,7 +13,7 @@ import { python } from "./python.mjs";
 import { definition, random, submission } from "./schema-cases.mjs";
 import { startServer } from "./server.mjs";
 
-const CASES = Number(process.env.SLUICE_SCHEMA_CASES ?? 2000);
+const CASES = Number(process.env.SLUICE_SCHEMA_CASES ?? 4000);
 const SEED = Number(process.env.SLUICE_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const BATCH = 100;
 
