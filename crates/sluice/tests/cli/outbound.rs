@@ -43,8 +43,6 @@ async fn a_restored_and_a_moved_store_are_held_until_they_are_resumed() {
         assert!(note.contains("sluice outbound resume --drop-waiting"), "{note}");
         let server =
             Server::start_with(here, "127.0.0.1:0", |command| command.args(["--data", data]));
-        let log = std::fs::read_to_string(here.join("server.log")).unwrap();
-        assert!(log.contains("e-mails and webhooks are held"), "{log}");
         let status = text(&asked(here, &server, &token, &["outbound", "status"]).stdout);
         assert!(status.starts_with("held since "), "{status}");
         let undecided = asked(here, &server, &token, &["outbound", "resume"]);
@@ -53,6 +51,9 @@ async fn a_restored_and_a_moved_store_are_held_until_they_are_resumed() {
         let (code, state) = server.admin(&token, "/outbound").await;
         assert_eq!((code, &state["heldAt"]), (200, &serde_json::Value::Null));
         assert_eq!(server.stop(), Some(0));
+        // The server writes the note after the banner, so it is surely there at the end.
+        let log = std::fs::read_to_string(here.join("server.log")).unwrap();
+        assert!(log.contains("e-mails and webhooks are held"), "{log}");
     }
     // A server can be started so that it sends nothing, whatever the store says.
     let server = Server::start_with(here, "127.0.0.1:0", |command| {
