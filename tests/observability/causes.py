@@ -21,6 +21,7 @@ from cases.clocks import faked
 from cases.damage import flip
 from cases.deliveries import SETTINGS as WEBHOOKS
 from cases.disk_full import fill
+from citus import Worker, cluster
 from clients import Clients
 from places import NotHere, need, run, small_disk
 from receiver import Handler, Receiver
@@ -238,6 +239,15 @@ def table_locked(site, show):
         threading.Thread(target=read, daemon=True).start()
 
 
+def worker_stopped(site, show):
+    worker = Worker(site)
+    server = site.server(cluster(site))
+    show({"server": server})
+    of = lambda state: metric(server, f'sluice_store_workers{{state="{state}"}}')
+    until("all workers are up", lambda: of("up") > 0 and of("away") + of("weak") == 0)
+    worker.stop()
+
+
 def partitions_dropped(site, show):
     store = site.store("PostgreSQL")
     server = site.server(store)
@@ -378,6 +388,7 @@ CAUSES = [
     Cause("another program keeps a transaction open", transaction_left_open, ("SluiceLogLarge",)),
     Cause("a table of PostgreSQL locked", table_locked, ("SluicePoolExhausted",)),
     Cause(f"a limit of {FILES_MAX} files, and clients that only connect", connections_held_open, ("SluiceOpenFilesNearLimit",)),
+    Cause("a worker of a Citus cluster stopped", worker_stopped, ("SluiceWorkersNotUp",)),
     Cause("two partitions dropped", partitions_dropped, ("SluicePartitionsMissing",)),
     Cause("receiver away, clock 2 h on (faketime)", receiver_away, ("SluiceWebhooksLagging",)),
     Cause("a receiver that answers 410", receiver_gone, ("SluiceWebhooksGivenUp",)),

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use sluice_flow::definition::Fault;
 use sluice_flow::id::{AppId, base62};
 use sluice_store::{
-    IdentityKeyKind, IdentityKeyRow, IdentityVerification, Record, RecordCursor, Scope, StoreError,
-    StoreResult, Table, Write,
+    IdentityKeyKind, IdentityKeyRow, IdentityVerification, Record, Scope, StoreError, StoreResult,
+    Table, Write,
 };
 
 use crate::admin::{AdminError, AdminResult, Missing};
@@ -24,6 +24,7 @@ use crate::people::closed_second_factors;
 use crate::tokens::TokenSecret;
 use crate::verify::{CheckCounts, NotOpened, PublicKey, SecretPurpose};
 use crate::webhooks::{closed_endpoint_secrets, reseal_endpoint_secrets};
+use crate::whole_table::WholeTable;
 
 /// The maximum number of active keys of one app.
 const KEYS_MAX: usize = 20;
@@ -36,8 +37,6 @@ pub const PEM_CHARS_MAX: usize = 16_384;
 /// The prefix of every signing secret, so that a leaked one is recognised.
 const SECRET_PREFIX: &str = "idsec_";
 const KID_PREFIX: &str = "ik_";
-/// The number of records to read at a time when scanning all keys.
-const PAGE: usize = 1_000;
 
 /// A key to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,10 +136,11 @@ impl AppHandle {
     }
 }
 
-/// The secrets that cannot be opened with the available master keys, each with the reason.
+/// The secrets that cannot be opened with the available master keys, each with the reason. A row
+/// that this build cannot decode is only logged: a newer node may have written it.
 pub(crate) async fn closed_secrets(core: &Core) -> StoreResult<Vec<(String, NotOpened)>> {
     let mut closed = Vec::new();
-    for row in active_secrets(core).await? {
+    for row in active_secrets(core).await?.readable() {
         let purpose = SecretPurpose::IdentityKey(row.app_id, &row.kid);
         if let Err(why) = core.verifying.vault.open(purpose, &row.material) {
             closed.push((format!("{} of {}", row.kid, row.app_id), why));
@@ -163,7 +163,7 @@ impl InstanceHandle {
         let core = self.core();
         let vault = &core.verifying.vault;
         let mut done = Resealed::default();
-        for row in active_secrets(core).await? {
+        for row in active_secrets(core).await?.complete()? {
             if vault.is_current(&row.material) {
                 continue;
             }
@@ -216,26 +216,16 @@ impl InstanceHandle {
     }
 }
 
-async fn active_secrets(core: &Core) -> StoreResult<Vec<IdentityKeyRow>> {
-    let mut after = RecordCursor { table: Table::IdentityKeys, app: [0; 16], key: Vec::new() };
-    let mut secrets = Vec::new();
-    loop {
-        let page = core.store.export_records(Some(&after), PAGE).await?;
-        let Some(last) = page.last() else { return Ok(secrets) };
-        after = last.cursor();
-        let is_over = last.table() != Table::IdentityKeys;
-        secrets.extend(page.into_iter().filter_map(|record| match record {
-            Record::IdentityKey(row)
-                if row.kind == IdentityKeyKind::Hs256 && row.revoked_at.is_none() =>
-            {
-                Some(row)
-            }
-            _ => None,
-        }));
-        if is_over {
-            return Ok(secrets);
+async fn active_secrets(core: &Core) -> StoreResult<WholeTable<IdentityKeyRow>> {
+    let secret = |record: Record| match record {
+        Record::IdentityKey(row)
+            if row.kind == IdentityKeyKind::Hs256 && row.revoked_at.is_none() =>
+        {
+            Some(row)
         }
-    }
+        _ => None,
+    };
+    WholeTable::read(&*core.store, Table::IdentityKeys, secret).await
 }
 
 fn identity_key_of(

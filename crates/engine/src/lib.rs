@@ -116,6 +116,7 @@ mod visit_counts;
 mod visits;
 mod watches;
 pub mod webhooks;
+mod whole_table;
 
 pub use actor::{Actor, Grant};
 pub use admin::{AdminError, AdminResult, Missing};

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use crate::background::keep_running_after;
 use crate::metrics::Metrics;
+use crate::whole_table::log_unreadable;
 
 /// The delay from the start of the process to the first pass.
 const FIRST_RUN_DELAY: Duration = Duration::from_secs(5 * 60);
@@ -118,8 +119,7 @@ impl Scrub {
         for row in now.iter().filter(|row| !before.contains(row)) {
             done.unreadable += 1;
             self.metrics.scrub.unreadable.inc();
-            let (table, ids, why) = (row.table.name(), &row.ids, &row.why);
-            tracing::error!(table, ids, why, "a stored row cannot be read by this build");
+            log_unreadable(row);
         }
     }
 }

@@ -260,7 +260,11 @@ fn must_agree(clock: &dyn Clock) -> Result<(), Failure> {
 fn unreadable(error: StoreError) -> Failure {
     tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
     let remedy = match &error {
-        StoreError::Corrupt(_) | StoreError::Damaged(_) => "restore the database from a backup",
+        StoreError::Corrupt(_) => {
+            "if a newer release has written it, start that release; otherwise `sluice verify` names every \
+             such row: correct what was changed, or restore the database from a backup"
+        }
+        StoreError::Damaged(_) => "restore the database from a backup",
         _ => "check that the database exists and responds, then start again",
     };
     Failure::new(format!("the store cannot be read: {}", with_cause(&error)), remedy)

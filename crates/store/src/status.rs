@@ -12,6 +12,18 @@ pub struct StoreStatus {
     pub pool: PoolStatus,
     /// Absent if another machine syncs.
     pub log_syncs: Option<SyncTimes>,
+    /// Absent unless tables are distributed over several servers.
+    pub workers: Option<WorkerStatus>,
+}
+
+/// The workers of a distributed database, by what they answered last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WorkerStatus {
+    pub up: usize,
+    /// Those that cannot be reached: their apps are unavailable.
+    pub away: usize,
+    /// Those that could lose what they acknowledge: nothing is stored while there is one.
+    pub weak: usize,
 }
 
 /// The connections to the database: those for reading with SQLite, all of them with PostgreSQL.

@@ -1,5 +1,5 @@
-//! Metrics of the store: its connections, disk, log, partitions and clock. Most are read with each
-//! scrape.
+//! Metrics of the store: its connections, disk, log, workers, partitions and clock. Most are read
+//! with each scrape.
 
 use std::sync::atomic::AtomicU64;
 
@@ -8,7 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
-use sluice_store::{DiskSpace, Partitions, StoreStatus};
+use sluice_store::{DiskSpace, Partitions, StoreStatus, WorkerStatus};
 
 use super::add;
 use super::histogram::Histogram;
@@ -19,7 +19,7 @@ const COMMIT: &str = match option_env!("SLUICE_COMMIT") {
     None => "unknown",
 };
 
-/// What a connection does.
+/// What a connection does, or how a worker is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabel {
     state: &'static str,
@@ -33,6 +33,7 @@ pub(super) struct StoreMetrics {
     waiting: Gauge,
     max: Gauge,
     log_syncs: Option<Histogram>,
+    workers: Option<WorkerMetrics>,
     disk: Option<DiskMetrics>,
     partitions: Option<PartitionMetrics>,
     clock_offset: Option<Gauge<f64, AtomicU64>>,
@@ -43,6 +44,13 @@ struct DiskMetrics {
     free: Gauge,
     reserve: Gauge,
     log: Gauge,
+}
+
+#[derive(Debug)]
+struct WorkerMetrics {
+    up: Gauge,
+    away: Gauge,
+    weak: Gauge,
 }
 
 #[derive(Debug)]
@@ -86,6 +94,7 @@ impl StoreMetrics {
             waiting,
             max,
             log_syncs,
+            workers: status.workers.map(|_| WorkerMetrics::new(to)),
             disk: has_disk.then(|| DiskMetrics::new(to)),
             partitions: status.has_partitions.then(|| PartitionMetrics::new(to)),
             clock_offset: has_clock.then(|| add(to, "clock_offset_seconds", what)),
@@ -100,7 +109,10 @@ impl StoreMetrics {
             (&self.waiting, pool.waiting),
             (&self.max, pool.max),
         ] {
-            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+            set(gauge, value);
+        }
+        if let (Some(metrics), Some(workers)) = (&self.workers, status.workers) {
+            metrics.set(workers);
         }
         if let (Some(histogram), Some(syncs)) = (&self.log_syncs, &status.log_syncs) {
             histogram.set(&syncs.counts, syncs.sum_nanos);
@@ -141,6 +153,21 @@ impl DiskMetrics {
     }
 }
 
+impl WorkerMetrics {
+    fn new(to: &mut Registry) -> Self {
+        let what = "Workers of a distributed database, by state: up, away or weak";
+        let workers: Family<StateLabel, Gauge> = add(to, "store_workers", what);
+        let of = |state| workers.get_or_create(&StateLabel { state }).clone();
+        Self { up: of("up"), away: of("away"), weak: of("weak") }
+    }
+
+    fn set(&self, WorkerStatus { up, away, weak }: WorkerStatus) {
+        for (gauge, value) in [(&self.up, up), (&self.away, away), (&self.weak, weak)] {
+            set(gauge, value);
+        }
+    }
+}
+
 impl PartitionMetrics {
     fn new(to: &mut Registry) -> Self {
         let ahead = "Months from the current one on that have a partition, up to the first without";
@@ -155,4 +182,45 @@ impl PartitionMetrics {
 
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn set(gauge: &Gauge, number: usize) {
+    gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text::encode;
+    use sluice_store::PoolStatus;
+
+    use super::*;
+
+    /// The lines about workers of a store with this status.
+    fn shown(workers: Option<WorkerStatus>) -> Vec<String> {
+        let status = StoreStatus {
+            kind: "postgres",
+            has_partitions: true,
+            pool: PoolStatus::default(),
+            log_syncs: None,
+            workers,
+        };
+        let mut registry = Registry::with_prefix("sluice");
+        let metrics = StoreMetrics::new(&mut registry, &status, false, true);
+        metrics.set_status(&status);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with("sluice_store_workers"));
+        let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+        lines.sort();
+        lines
+    }
+
+    #[test]
+    fn only_a_distributed_store_shows_workers_each_in_one_state() {
+        assert_eq!(shown(None), Vec::<String>::new());
+        let workers = WorkerStatus { up: 5, away: 2, weak: 1 };
+        let expected = [("away", 2), ("up", 5), ("weak", 1)]
+            .map(|(state, count)| format!("sluice_store_workers{{state=\"{state}\"}} {count}"));
+        assert_eq!(shown(Some(workers)), expected);
+    }
 }

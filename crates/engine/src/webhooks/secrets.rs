@@ -2,7 +2,7 @@
 
 use sluice_flow::id::EndpointId;
 use sluice_store::{
-    EndpointRow, EndpointWrite, Record, RecordCursor, Scope, StoreError, StoreResult, Table, Write,
+    EndpointRow, EndpointWrite, Record, Scope, StoreError, StoreResult, Table, Write,
 };
 
 use super::signing;
@@ -12,16 +12,15 @@ use crate::core::Core;
 use crate::handle::Permit;
 use crate::instance::InstanceHandle;
 use crate::verify::NotOpened;
+use crate::whole_table::WholeTable;
 
-/// The number of records to read at a time.
-const PAGE: usize = 1_000;
-
-/// The secrets that cannot be opened, each with the reason.
+/// The secrets that cannot be opened, each with the reason. A row that this build cannot decode is
+/// only logged.
 pub(crate) async fn closed_endpoint_secrets(
     core: &Core,
 ) -> StoreResult<Vec<(EndpointId, NotOpened)>> {
     let mut closed = Vec::new();
-    for row in all(core).await? {
+    for row in all(core).await?.readable() {
         let opened = signing::open(&core.verifying.vault, row.endpoint_id, &row.secret);
         closed.extend(opened.err().map(|why| (row.endpoint_id, why)));
     }
@@ -38,7 +37,7 @@ pub(crate) async fn reseal_endpoint_secrets(
     let core = instance.core();
     let vault = &core.verifying.vault;
     let (mut resealed, mut revoked) = (0, 0);
-    for row in all(core).await? {
+    for row in all(core).await?.complete()? {
         let mut sealed = std::iter::once(&row.secret).chain(&row.previous_secret);
         if sealed.all(|it| vault.is_current(it)) {
             continue;
@@ -96,20 +95,10 @@ async fn put_resealed(
     .await
 }
 
-async fn all(core: &Core) -> StoreResult<Vec<EndpointRow>> {
-    let mut after = RecordCursor::start_of(Table::Endpoints);
-    let mut found = Vec::new();
-    loop {
-        let page = core.store.export_records(Some(&after), PAGE).await?;
-        let Some(last) = page.last() else { return Ok(found) };
-        after = last.cursor();
-        let is_over = last.table() != Table::Endpoints;
-        found.extend(page.into_iter().filter_map(|record| match record {
-            Record::Endpoint(row) => Some(*row),
-            _ => None,
-        }));
-        if is_over {
-            return Ok(found);
-        }
-    }
+async fn all(core: &Core) -> StoreResult<WholeTable<EndpointRow>> {
+    let endpoint = |record: Record| match record {
+        Record::Endpoint(row) => Some(*row),
+        _ => None,
+    };
+    WholeTable::read(&*core.store, Table::Endpoints, endpoint).await
 }

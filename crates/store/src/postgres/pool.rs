@@ -22,7 +22,7 @@ use super::failure::{RedactedError, TransactionError};
 use super::link::Connector;
 use super::session::{Session, Sessions};
 use super::stall::Stall;
-use crate::{Damage, PoolStatus, StoreError, StoreResult};
+use crate::{Damage, PoolStatus, StoreError, StoreResult, WorkerStatus};
 
 /// Deadline of the test of a connection that was idle.
 const RECYCLE_DEADLINE: Duration = Duration::from_secs(1);
@@ -91,6 +91,11 @@ impl Pool {
             waiting: found.waiting,
             max: found.max_size,
         }
+    }
+
+    /// What the workers answered last, if tables are distributed with Citus.
+    pub(super) fn worker_status(&self) -> Option<WorkerStatus> {
+        self.workers.as_ref().map(|workers| workers.status())
     }
 
     /// Whether tables may be distributed over several servers, where locks of one server are not

@@ -15,6 +15,7 @@ impl StatusStore for PgStore {
             has_partitions: true,
             pool: self.pool.status(),
             log_syncs: None,
+            workers: self.pool.worker_status(),
         }
     }
 

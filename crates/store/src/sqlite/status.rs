@@ -15,6 +15,7 @@ impl StatusStore for SqliteStore {
             has_partitions: false,
             pool: self.readers.status(),
             log_syncs: log_syncs(),
+            workers: None,
         }
     }
 

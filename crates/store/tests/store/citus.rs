@@ -12,7 +12,7 @@ use sluice_store::postgres::{ConnectError, Options, PgStore};
 use sluice_store::roles::*;
 use sluice_store::{
     AppRow, At, Change, CompactionCursor, FeedPosition, FlowRow, NewResponse, Outcome, Store,
-    StoreError, Write,
+    StoreError, WorkerStatus, Write,
 };
 use tokio_postgres::Client;
 
@@ -174,6 +174,8 @@ async fn a_worker_that_is_not_durable_is_refused_by_name() {
     })
     .await;
     assert!(store.check().await.is_err(), "readiness is red");
+    let workers = store.status().workers.unwrap();
+    assert_eq!((workers.away, workers.weak), (0, 1), "{workers:?}");
     let refused = connect(&database).await.expect_err("a weak worker");
     assert!(refused.to_string().contains(&named), "{refused}");
 
@@ -274,6 +276,8 @@ async fn apps_of_the_other_workers_stay_in_service() {
         assert!(node.find_app(away.0.app_id).await.unwrap().is_some(), "settings are still there");
         let refused = submit(node, &away.0, number).await;
         assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
+        let workers = node.status().workers.unwrap();
+        assert_eq!((workers.away, workers.weak), (1, 0), "{workers:?}");
     }
     database.proxies[0].cut();
     until("readiness is red without any worker", async || running.check().await.is_err()).await;
@@ -282,6 +286,8 @@ async fn apps_of_the_other_workers_stay_in_service() {
     }
     until("readiness is green", async || running.check().await.is_ok()).await;
     until("every app is in service", async || submit(&running, &away.0, 9).await.is_ok()).await;
+    let all = WorkerStatus { up: database.proxies.len(), ..WorkerStatus::default() };
+    until("every worker is up", async || running.status().workers == Some(all)).await;
     for node in [running, started] {
         node.close().await;
     }

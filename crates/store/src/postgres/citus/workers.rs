@@ -15,7 +15,7 @@ use tokio_postgres::{Client, Error};
 
 use super::super::failure::RedactedError;
 use super::shards::Shards;
-use crate::{StoreError, StoreResult};
+use crate::{StoreError, StoreResult, WorkerStatus};
 
 /// How often the workers are asked.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -56,13 +56,13 @@ pub(in super::super) struct Workers {
 }
 
 /// What they answered last.
-
 #[derive(Debug, Default)]
 struct LastAnswers {
     weak: Option<WeakWorker>,
     away: Vec<String>,
     /// Whether there are workers and none could be asked.
     all_away: bool,
+    status: WorkerStatus,
 }
 
 impl Workers {
@@ -74,6 +74,11 @@ impl Workers {
     /// The worker because of which commits are refused.
     pub(in super::super) fn weak(&self) -> Option<WeakWorker> {
         self.lock().weak.clone()
+    }
+
+    /// How many there are in each state.
+    pub(in super::super) fn status(&self) -> WorkerStatus {
+        self.lock().status
     }
 
     /// Whether a response could be stored for some app.
@@ -111,7 +116,8 @@ impl Workers {
             tracing::info!(worker, "the worker can be reached again");
         }
         let all_away = !away.is_empty() && away.len() == answers.len();
-        *last = LastAnswers { weak, away, all_away };
+        let status = status_of(answers, weak.as_ref());
+        *last = LastAnswers { weak, away, all_away, status };
     }
 
     /// How long to wait before asking again.
@@ -128,12 +134,32 @@ impl Workers {
     }
 }
 
-/// The first worker on which a COMMIT may return before its sync. `remote_apply` is stricter.
+/// The first worker on which a COMMIT may return before its sync.
 fn weak_of(answers: &[Answer]) -> Option<WeakWorker> {
-    answers.iter().find_map(|Answer { worker, found }| match found.as_deref() {
-        None | Some("on" | "remote_apply") => None,
-        Some(found) => Some(WeakWorker { worker: worker.clone(), found: found.to_owned() }),
+    answers.iter().find_map(|Answer { worker, found }| {
+        let found = found.as_ref().filter(|found| !is_durable(found))?;
+        Some(WeakWorker { worker: worker.clone(), found: found.clone() })
     })
+}
+
+/// `remote_apply` is stricter.
+fn is_durable(found: &str) -> bool {
+    matches!(found, "on" | "remote_apply")
+}
+
+/// `refused` is the worker because of which commits are refused. It counts as weak while it is
+/// away.
+fn status_of(answers: &[Answer], refused: Option<&WeakWorker>) -> WorkerStatus {
+    let mut status = WorkerStatus::default();
+    for Answer { worker, found } in answers {
+        match found.as_deref() {
+            Some(found) if is_durable(found) => status.up += 1,
+            Some(_) => status.weak += 1,
+            None if refused.is_some_and(|refused| refused.worker == *worker) => status.weak += 1,
+            None => status.away += 1,
+        }
+    }
+    status
 }
 
 /// Asks every worker for its settings, and the coordinator for their shards.
@@ -240,5 +266,23 @@ mod tests {
         assert!(workers.check().is_err());
         workers.note(&answers(&[None, Some("off")]));
         assert!(workers.weak().is_some());
+    }
+
+    #[test]
+    fn each_worker_is_counted_once_and_a_weak_one_also_while_it_is_away() {
+        let workers = Workers::default();
+        assert_eq!(workers.status(), WorkerStatus::default());
+        let durable = Some("on");
+        for (found, up, away, weak) in [
+            ([durable, Some("remote_apply"), durable], 3, 0, 0),
+            ([durable, None, durable], 2, 1, 0),
+            ([durable, None, Some("off")], 1, 1, 1),
+            ([None, None, None], 0, 2, 1),
+            ([None, Some("local"), None], 0, 2, 1),
+            ([durable, durable, None], 2, 1, 0),
+        ] {
+            workers.note(&answers(&found));
+            assert_eq!(workers.status(), WorkerStatus { up, away, weak }, "{found:?}");
+        }
     }
 }
