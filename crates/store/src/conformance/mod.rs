@@ -169,7 +169,8 @@ cases! {
         expired_responses_leave_no_block
         a_response_stored_with_an_older_id_is_listed
         no_block_keeps_anything_of_an_erased_person
-        responses_imported_within_a_block_are_listed;
+        responses_imported_within_a_block_are_listed
+        no_list_misses_a_response_during_an_import;
     respondents:
         a_claim_is_linked_by_the_rules
         a_stored_claim_creates_a_profile_with_its_consent

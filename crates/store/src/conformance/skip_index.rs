@@ -349,3 +349,26 @@ pub(super) async fn responses_imported_within_a_block_are_listed(store: TheStore
     block(&store).await;
     assert_eq!(all_pages(&store, tagged(&shop, "rare", "late")).await, [id]);
 }
+
+pub(super) async fn no_list_misses_a_response_during_an_import(store: TheStore) {
+    const IMPORTS: i64 = 15;
+    let shop = Shop::open(&store).await;
+    let ids = filled(&store, &shop).await;
+    build(&store, OLD_MILLIS).await;
+    for number in 0..IMPORTS {
+        // Every import deletes the blocks of the flow.
+        build_compacted(&store, OLD_MILLIS).await;
+        build_compacted(&store, SETTLED_MILLIS).await;
+        let row = response_row(&shop.flow, &shop.version, 5_000 + number);
+        let import = store.import_records(vec![Record::Response { row, idempotency_key: None }]);
+        let lists = async {
+            for order in [Order::Asc, Order::Desc, Order::Asc, Order::Desc, Order::Asc] {
+                let query = ResponseQuery { order, ..tagged(&shop, "rare", "yes") };
+                let listed = all_pages(&store, query).await;
+                assert_eq!(listed, [ids[RARE]], "{order:?} during import {number}");
+            }
+        };
+        let (imported, ()) = tokio::join!(import, lists);
+        imported.unwrap();
+    }
+}

@@ -129,7 +129,8 @@ async fn attempt(
             Err(error) => return Err(transaction.abort(error).await.into()),
         };
     let responses = claims::linked(responses, &links);
-    let last = FinalExchange { responses, to_store, statements, now };
+    let blocks_end = pool.block_horizon().at(now);
+    let last = FinalExchange { responses, to_store, statements, now, blocks_end };
     match way {
         Ending::Copy(copy) => {
             let copied =

@@ -11,7 +11,6 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, SinkExt};
-use sluice_flow::id::v7;
 use sluice_flow::time::Timestamp;
 use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::types::ToSql;
@@ -56,6 +55,8 @@ pub(super) struct FinalExchange {
     pub(super) statements: Statements,
     /// The server's time, read while the apps were locked.
     pub(super) now: Timestamp,
+    /// A response with an id after this one falls into no block.
+    pub(super) blocks_end: u128,
 }
 
 /// What is sent after the rows.
@@ -116,10 +117,11 @@ impl FinalExchange {
         })
     }
 
-    /// By app, the flows and ids of rows stored so late that they may fall into a block.
+    /// By app, the flows and ids of rows that may fall into a block: they are stored late, or a
+    /// clock was set back.
     fn late(&self) -> Vec<IdPairs> {
-        let old = v7(skip_index::old_at(self.now), 0, 0).as_u128();
-        let is_late = |response: &&NewResponse| response.row.response_id.uuid().as_u128() <= old;
+        let is_late =
+            |response: &&NewResponse| response.row.response_id.uuid().as_u128() <= self.blocks_end;
         let rows = self.to_store.iter().map(|&index| &self.responses[index]);
         let by_app = groups(true, rows.filter(is_late), |response| response.row.app_id);
         id_pairs(&by_app, true, |NewResponse { row, .. }| {

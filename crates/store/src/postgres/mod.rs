@@ -14,6 +14,7 @@ mod admin_requests;
 mod announce;
 mod apply;
 mod assets;
+mod block_horizon;
 mod by_app;
 mod citus;
 mod claims;
@@ -111,8 +112,13 @@ impl PgStore {
         let (damage, remembering, found) = marks::Remembering::new(found_before);
         let pool = Pool::new(connector.clone(), options, workers.clone(), Arc::clone(&damage))?;
         let pool = Arc::new(pool);
-        // Best effort, as on every following day: startup waits no longer for it.
-        let _late = tokio::time::timeout(deadline, partitions::make_ahead(&pool)).await;
+        // Best effort, as on every following day and before blocks are added: startup waits no
+        // longer for it.
+        let prepare = async {
+            partitions::make_ahead(&pool).await;
+            block_horizon::learn(&pool).await
+        };
+        let _late = tokio::time::timeout(deadline, prepare).await;
         let changed = Arc::new(Notify::new());
         remembering.start(Arc::clone(&pool), found);
         let ahead = partitions::keep_ahead(Arc::clone(&pool));

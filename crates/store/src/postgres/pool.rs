@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
+use super::block_horizon::BlockHorizon;
 use super::citus::{self, Workers};
 use super::codec::Cells;
 use super::connect::{ConnectError, Options};
@@ -52,6 +53,7 @@ pub(super) struct Pool {
     /// One permit for each unit of work in progress; closing takes them all.
     gate: Arc<Semaphore>,
     stall: Stall,
+    block_horizon: BlockHorizon,
     damage: Arc<Damage>,
 }
 
@@ -76,7 +78,8 @@ impl Pool {
         let inner =
             builder.build().map_err(|error| ConnectError::Url { reason: error.to_string() })?;
         let gate = Arc::new(Semaphore::new(WORK_MAX as usize));
-        Ok(Self { inner, options, workers, gate, stall: Stall::default(), damage })
+        let (stall, block_horizon) = (Stall::default(), BlockHorizon::default());
+        Ok(Self { inner, options, workers, gate, stall, block_horizon, damage })
     }
 
     pub(super) fn options(&self) -> &Options {
@@ -146,6 +149,11 @@ impl Pool {
 
     pub(super) fn stall(&self) -> &Stall {
         &self.stall
+    }
+
+    /// How far the blocks of the skip index may reach.
+    pub(super) fn block_horizon(&self) -> &BlockHorizon {
+        &self.block_horizon
     }
 
     /// The damage that was found in the database.

@@ -365,7 +365,12 @@ impl UpkeepStore for PgStore {
 
     async fn time(&self) -> StoreResult<Option<Timestamp>> {
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-        self.pool.one(sql, &[], |cells| Ok(Timestamp::from_millis(cells.take()?))).await
+        let now =
+            self.pool.one(sql, &[], |cells| Ok(Timestamp::from_millis(cells.take()?))).await?;
+        if let Some(now) = now {
+            self.pool.block_horizon().note(now);
+        }
+        Ok(now)
     }
 
     async fn list_retaining_apps(

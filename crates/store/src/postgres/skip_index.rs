@@ -1,9 +1,10 @@
-//! The skip index: creates, fills, clears and uses blocks. See [`crate::skip_index`].
+//! The skip index: creates, fills and clears blocks. See [`crate::skip_index`]; lists use them
+//! ([`super::read`]).
 //!
-//! The server evaluates the filters, so that they need not be transferred. It computes the bits of
-//! a term as [`crate::skip_index::Term`] does; a test compares the two.
+//! The blocks of a flow begin with the first id and leave no gap: a list does not look between
+//! them. So new ones are added only after the last one, while the flow is locked, as it is while an
+//! import deletes all of them. Before an empty block is removed, the next one is extended.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sluice_flow::id::{AppId, FlowId, FlowVersionId, v7};
@@ -12,23 +13,20 @@ use sluice_flow::time::Timestamp;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::block_horizon;
 use super::citus;
 use super::codec::{Cells, ReadCells as _};
-use super::count_rows;
+use super::count_rows::{self, Lock};
 use super::failure::TransactionError;
-use super::pool::{BoxedParam, Params, Pool, param_refs};
+use super::pool::{Params, Pool};
 use super::read::{BY_ID, IN_SPAN, id_after, limit};
 use super::transaction::{Transaction, end};
-use crate::listing::{Scan, Span};
+use crate::StoreResult;
+use crate::listing::Span;
 use crate::skip_index::{
-    BLOCK_ROWS, BLOCKS_PER_STEP, BLOCKS_SCANNED_MAX, CREATED_PER_CALL, FILLED_PER_CALL,
-    IndexedColumns, Narrowed, PROBES, QueryTerms, SkipIndexCursor, SkipIndexPart, Terms,
-    settled_by, whole_blocks, young_from,
+    BLOCK_ROWS, CREATED_PER_CALL, FILLED_PER_CALL, IndexedColumns, SkipIndexCursor, SkipIndexPart,
+    Terms, settled_by, whole_blocks, young_from,
 };
-use crate::{Order, ResponseQuery, StoreResult};
-
-/// Far below the age at which responses are put in blocks, so that the clocks of nodes may differ.
-const OLD_MILLIS: i64 = 60_000;
 
 /// A block with a filter built from its responses; `None` if none is left.
 struct FilledBlock {
@@ -43,6 +41,7 @@ pub(super) async fn make(
     cursor: SkipIndexCursor,
     now: Timestamp,
 ) -> StoreResult<SkipIndexPart> {
+    block_horizon::learn(pool).await?;
     let settled = settled_by(now);
     let Some((app, flow)) = next_flow(pool, cursor, settled).await? else {
         return Ok(SkipIndexPart { made: 0, next: None });
@@ -55,21 +54,21 @@ pub(super) async fn make(
         true => overstated(pool, app, flow, blocked_to).await?,
         false => None,
     };
-    let made = SkipIndexPart::at(cursor, (app, flow), filled.len(), created.len());
-    if made.made > 0 || overstated.is_some() {
+    let mut added = 0;
+    if !filled.is_empty() || !created.is_empty() || overstated.is_some() {
         pool.may_commit()?;
         let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
         let body = async {
-            write(&transaction, (app, flow), &filled, &created, now).await?;
+            fill(&transaction, (app, flow), &filled, now).await?;
             match overstated {
-                Some(overstated) => correct(&transaction, (app, flow), overstated).await,
-                None => Ok(()),
+                Some(it) => correct(&transaction, (app, flow), it).await.map(|()| 0),
+                None => add(&transaction, (app, flow), blocked_to, &created, now).await,
             }
         };
         let written = body.await;
-        end(transaction, written).await?;
+        added = end(transaction, written).await?;
     }
-    Ok(made)
+    Ok(SkipIndexPart::at(cursor, (app, flow), filled.len(), added))
 }
 
 /// The first flow after the cursor with blocks to fill, or with responses for a block.
@@ -210,50 +209,79 @@ async fn open_since(pool: &Pool) -> StoreResult<Option<Timestamp>> {
     Ok(millis.map(|millis| Timestamp::from_millis(millis.max(0))))
 }
 
-fn id(cells: &mut Cells) -> StoreResult<u128> {
+pub(super) fn id(cells: &mut Cells) -> StoreResult<u128> {
     cells.take::<Uuid>().map(|id| id.as_u128())
 }
 
+const BLOCKED_TO: &str = "SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+     ORDER BY last_id DESC LIMIT 1";
+
 /// The last id that is in a block.
-async fn blocked_to(pool: &Pool, app: AppId, flow: FlowId) -> StoreResult<Option<u128>> {
-    let sql = "SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
-         ORDER BY last_id DESC LIMIT 1";
-    pool.one(sql, &[&app.uuid(), &flow.uuid()], id).await
+pub(super) async fn blocked_to(pool: &Pool, app: AppId, flow: FlowId) -> StoreResult<Option<u128>> {
+    pool.one(BLOCKED_TO, &[&app.uuid(), &flow.uuid()], id).await
 }
 
 /// Skips a filter whose rows have changed since it was built.
-async fn write(
+async fn fill(
     transaction: &Transaction,
     (app, flow): (AppId, FlowId),
     filled: &[FilledBlock],
-    created: &[Span],
     now: Timestamp,
 ) -> Result<(), TransactionError> {
     let (app, flow) = (app.uuid(), flow.uuid());
-    let fill = &format!("UPDATE response_blocks SET filter = $5 WHERE {FREE_BLOCK}");
+    let sql = &format!("UPDATE response_blocks SET filter = $5 WHERE {FREE_BLOCK}");
     for FilledBlock { last, generation, filter } in filled {
         let block = (last, generation);
         if filter.is_none() && !remove_unless_last(transaction, (app, flow), block, now).await? {
             continue;
         }
         let filter = filter.clone().unwrap_or_else(|| Terms::default().filter());
-        transaction.execute(fill, &[&app, &flow, last, generation, &filter]).await?;
-    }
-    // `apps` is joined for its one row, so that a distributed database knows the app of the rows.
-    let create = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
-         SELECT apps.app_id, $2, given.*, $5 FROM apps, unnest($3::uuid[], $4::uuid[]) AS given \
-         WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
-    let first: Vec<Uuid> = created.iter().map(|block| Uuid::from_u128(block.first)).collect();
-    let last: Vec<Uuid> = created.iter().map(|block| Uuid::from_u128(block.last)).collect();
-    let created =
-        transaction.execute(create, &[&app, &flow, &first, &last, &now.as_millis()]).await?;
-    let indexed = limit(BLOCK_ROWS) * created.cast_signed();
-    let sql =
-        format!("UPDATE count_scans SET unindexed = greatest(unindexed - $3, 0) WHERE {FREE_FLOW}");
-    if created > 0 {
-        transaction.execute(&sql, &[&app, &flow, &indexed]).await?;
+        transaction.execute(sql, &[&app, &flow, last, generation, &filter]).await?;
     }
     Ok(())
+}
+
+/// Their generation begins with the time: a block that an import has deleted and that is added
+/// again is another one, if a filter for the first is still being built.
+///
+/// `apps` is joined for its one row, so that a distributed database knows the app of the rows.
+const ADD: &str = "INSERT INTO response_blocks \
+     (app_id, flow_id, first_id, last_id, since, generation) SELECT apps.app_id, $2, given.*, \
+     $5::bigint, $5::bigint FROM apps, unnest($3::uuid[], $4::uuid[]) AS given \
+     WHERE apps.app_id = $1 ON CONFLICT DO NOTHING";
+
+/// Adds blocks if the last one still ends at `blocked_to`, and returns their number. Otherwise
+/// another node has added some, or an import has deleted all. Then, or if the flow is locked, a
+/// later call adds them.
+async fn add(
+    transaction: &Transaction,
+    (app, flow): (AppId, FlowId),
+    blocked_to: Option<u128>,
+    blocks: &[Span],
+    now: Timestamp,
+) -> Result<usize, TransactionError> {
+    if blocks.is_empty() {
+        return Ok(0);
+    }
+    let locked = count_rows::lock(transaction, app, flow, Lock::ToFold).await?;
+    if locked.is_none() {
+        return Ok(0);
+    }
+    let (app, flow) = (app.uuid(), flow.uuid());
+    // A separate statement after the lock, so that it sees what was committed before.
+    let last = transaction.query(BLOCKED_TO, &[&app, &flow]).await?;
+    if last.first().map(|row| id(&mut Cells::new(row))).transpose()? != blocked_to {
+        return Ok(0);
+    }
+    let first: Vec<Uuid> = blocks.iter().map(|block| Uuid::from_u128(block.first)).collect();
+    let last: Vec<Uuid> = blocks.iter().map(|block| Uuid::from_u128(block.last)).collect();
+    let params: Params = &[&app, &flow, &first, &last, &now.as_millis()];
+    let added = transaction.execute(ADD, params).await?;
+    let indexed = limit(BLOCK_ROWS) * added.cast_signed();
+    let sql = "UPDATE count_scans SET unindexed = greatest(unindexed - $3, 0) \
+         WHERE app_id = $1 AND flow_id = $2";
+    transaction.execute(sql, &[&app, &flow, &indexed]).await?;
+    Ok(usize::try_from(added).unwrap_or_default())
 }
 
 /// A block as it was read. One that a removal has locked is left for the next call.
@@ -292,12 +320,6 @@ async fn remove_unless_last(
     transaction.execute(remove, &[&app, &flow, last]).await.map(|_| false)
 }
 
-/// A response stored with an id that is no older than this, by the server's clock, falls into no
-/// block.
-pub(super) fn old_at(now: Timestamp) -> Timestamp {
-    Timestamp::from_millis(now.as_millis().saturating_sub(OLD_MILLIS).max(0))
-}
-
 /// Blocks hardly ever overlap, so only a few after each response are read. They are locked in one
 /// order, so that two transactions that clear filters do not wait for each other.
 pub(super) const UNFILL: &str = "WITH held AS (SELECT flow_id, last_id FROM response_blocks \
@@ -330,171 +352,4 @@ pub(super) async fn forget(
     let sql = "DELETE FROM response_blocks WHERE app_id = $1 AND flow_id = $2";
     transaction.execute(sql, &[&app.uuid(), &flow.uuid()]).await?;
     count_rows::add_unindexed(transaction, app, flow, limit(BLOCK_ROWS)).await
-}
-
-/// The blocks that one step finds after the first, which may be all that a page needs.
-const BLOCKS_AHEAD: usize = 64;
-
-/// Blocks that may match and were found ahead of a scan: adjacent ones joined, in scan order.
-#[derive(Debug, Default)]
-pub(super) struct Ahead {
-    runs: VecDeque<Span>,
-    has_begun: bool,
-    /// Whether the part that was found last consists of blocks, and so of few rows.
-    pub(super) is_in_blocks: bool,
-}
-
-impl Ahead {
-    /// The next blocks within a span. They stay until the span has passed them: a scan may stop
-    /// within them.
-    fn next_in(&mut self, span: Span) -> Option<Span> {
-        while let Some(run) = self.runs.front() {
-            let (first, last) = (run.first.max(span.first), run.last.min(span.last));
-            if first <= last {
-                self.is_in_blocks = true;
-                return Some(Span { first, last });
-            }
-            self.runs.pop_front();
-        }
-        None
-    }
-}
-
-/// The part of a span to scan next.
-pub(super) async fn narrowed(
-    pool: &Pool,
-    scan: &Scan,
-    span: Span,
-    ahead: &mut Ahead,
-) -> StoreResult<Narrowed> {
-    ahead.is_in_blocks = false;
-    let query_terms = QueryTerms::new(&scan.query);
-    if query_terms.is_empty() {
-        return Ok(Narrowed::To(span));
-    }
-    if let Some(blocks) = ahead.next_in(span) {
-        return Ok(Narrowed::To(blocks));
-    }
-    let ResponseQuery { app_id, flow_id, order, .. } = scan.query;
-    let Some(blocked_to) = blocked_to(pool, app_id, flow_id).await? else {
-        return Ok(Narrowed::To(span));
-    };
-    match (span.beyond(blocked_to, Order::Asc), order) {
-        // Responses in no block yet come first, or are all that is left.
-        (Some(young), Order::Desc) => return Ok(Narrowed::To(young)),
-        (Some(young), Order::Asc) if young == span => return Ok(Narrowed::To(span)),
-        _ => {}
-    }
-    let edge = edge(pool, app_id, flow_id, span, order).await?;
-    let most = match std::mem::replace(&mut ahead.has_begun, true) {
-        false => BLOCKS_SCANNED_MAX,
-        true => BLOCKS_AHEAD,
-    };
-    let (sql, params) = next_blocks(&query_terms, app_id, flow_id, (span, edge), order, most);
-    let found = pool.many_by_index(&sql, &param_refs(&params), block).await?;
-    ahead.runs = joined(&found);
-    if let Some(blocks) = ahead.next_in(span) {
-        return Ok(Narrowed::To(blocks));
-    }
-    Ok(match (edge, order) {
-        (Some(edge), _) if span.beyond(edge, order).is_some() => Narrowed::PassedTo(edge),
-        (None, Order::Asc) => {
-            span.beyond(blocked_to, order).map_or(Narrowed::Nothing, Narrowed::To)
-        }
-        _ => Narrowed::Nothing,
-    })
-}
-
-/// Blocks, a limited number of adjacent ones joined.
-fn joined(blocks: &[Span]) -> VecDeque<Span> {
-    let touches = |one: &Span, other: &Span| {
-        other.first <= one.last.saturating_add(1) && one.first <= other.last.saturating_add(1)
-    };
-    let mut runs = VecDeque::new();
-    for run in blocks.chunk_by(touches) {
-        for part in run.chunks(BLOCKS_SCANNED_MAX) {
-            runs.extend(part.iter().copied().reduce(Span::joined_with));
-        }
-    }
-    runs
-}
-
-fn block(cells: &mut Cells) -> StoreResult<Span> {
-    Ok(Span { first: id(cells)?, last: id(cells)? })
-}
-
-/// Where the last of the blocks ends that one step reads; `None` if there are no more.
-async fn edge(
-    pool: &Pool,
-    app: AppId,
-    flow: FlowId,
-    span: Span,
-    order: Order,
-) -> StoreResult<Option<u128>> {
-    let sql = match order {
-        Order::Asc => format!(
-            "SELECT last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
-             AND last_id >= $3 ORDER BY last_id LIMIT 1 OFFSET {}",
-            BLOCKS_PER_STEP - 1
-        ),
-        Order::Desc => format!(
-            "SELECT first_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
-             AND first_id <= $3 ORDER BY last_id DESC LIMIT 1 OFFSET {}",
-            BLOCKS_PER_STEP - 1
-        ),
-    };
-    let at = match order {
-        Order::Asc => span.first,
-        Order::Desc => span.last,
-    };
-    pool.one(&sql, &[&app.uuid(), &flow.uuid(), &Uuid::from_u128(at)], id).await
-}
-
-/// The first blocks of the span before the edge, in this order, that may match.
-fn next_blocks(
-    query_terms: &QueryTerms,
-    app: AppId,
-    flow: FlowId,
-    (span, edge): (Span, Option<u128>),
-    order: Order,
-    most: usize,
-) -> (String, Vec<BoxedParam>) {
-    let span = match (edge, order) {
-        (Some(edge), Order::Asc) => Span { last: span.last.min(edge), ..span },
-        (Some(edge), Order::Desc) => Span { first: span.first.max(edge), ..span },
-        (None, _) => span,
-    };
-    let mut params: Vec<BoxedParam> = vec![
-        Box::new(app.uuid()),
-        Box::new(flow.uuid()),
-        Box::new(Uuid::from_u128(span.first)),
-        Box::new(Uuid::from_u128(span.last)),
-    ];
-    let mut holds = String::new();
-    for term in query_terms.terms() {
-        let (start, step) = term.bits();
-        params.push(Box::new(start));
-        params.push(Box::new(step));
-        let (start, step) = (params.len() - 1, params.len());
-        for probe in 0..PROBES {
-            holds.push_str(&format!(
-                " AND get_bit(filter, (${start}::bigint + {probe} * ${step}::bigint) \
-                 % (octet_length(filter)::bigint * 8)) = 1"
-            ));
-        }
-    }
-    let scanned = match order {
-        Order::Asc => "ORDER BY last_id",
-        Order::Desc => {
-            "AND last_id <= coalesce((SELECT last_id FROM response_blocks WHERE app_id = $1 \
-             AND flow_id = $2 AND last_id >= $4 ORDER BY last_id LIMIT 1 OFFSET 3), \
-             'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY last_id DESC"
-        }
-    };
-    let sql = format!(
-        "SELECT first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
-         AND last_id >= $3 AND first_id <= $4 AND (filter IS NULL OR octet_length(filter) = 0 \
-         OR (true{holds})) {scanned} LIMIT {most}"
-    );
-    (sql, params)
 }

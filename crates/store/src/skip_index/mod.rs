@@ -3,9 +3,10 @@
 //!
 //! A thousand consecutive responses of a flow form a block. It stores its last id and a filter over
 //! its tags, answers, versions and admissions: two bytes per term. A block begins where the
-//! previous one ends, so every id up to the end of the last block is in one. Blocks are built in
-//! the background from responses that are some minutes old, so a submission pays nothing. Blocks
-//! may be missing, lag behind or overlap; then more rows are scanned, with the same result.
+//! previous one ends, so every id up to the end of the last block is in one. A gap would not be
+//! filled later, and PostgreSQL does not look into it. Blocks are built in the background from
+//! responses that are some minutes old, so a submission pays nothing. Blocks may be missing
+//! altogether, lag behind or overlap; then more rows are scanned, with the same result.
 //! Deliberately absent: words of texts. A search matches any part of a word, which no filter can
 //! exclude.
 //!

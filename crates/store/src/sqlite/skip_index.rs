@@ -23,6 +23,8 @@ use crate::{NewResponse, Order, Outcome, ResponseQuery};
 pub(super) struct Work {
     pub(super) flow: Option<(AppId, FlowId)>,
     pub(super) filled: Vec<FilledBlock>,
+    /// The end of the last block as it was read, and the blocks after it.
+    blocked_to: Option<u128>,
     pub(super) created: Vec<Span>,
     /// The number of responses without a block as it was read, and as it should be, if that is too
     /// high: because some were removed or counted again.
@@ -66,10 +68,10 @@ pub(super) fn work(
         let filter = filter_of(&instant, app, flow, Span { first, last })?;
         work.filled.push(FilledBlock { last, generation, filter });
     }
-    let blocked_to = blocked_to(&instant, app, flow)?;
-    work.created = unblocked(&instant, app, flow, blocked_to, young_from(now))?;
+    work.blocked_to = blocked_to(&instant, app, flow)?;
+    work.created = unblocked(&instant, app, flow, work.blocked_to, young_from(now))?;
     if work.created.is_empty() {
-        work.overstated = overstated(&instant, app, flow, blocked_to)?;
+        work.overstated = overstated(&instant, app, flow, work.blocked_to)?;
     }
     Ok(work)
 }
@@ -174,7 +176,8 @@ fn blocked_to(connection: &Connection, app: AppId, flow: FlowId) -> Result<Optio
         .optional()
 }
 
-/// Writes the work. Skips a filter whose rows have changed since it was built.
+/// Writes the work. Skips a filter whose rows have changed since it was built, and new blocks if the
+/// last one has changed: an import deletes all of a flow, and then there would be a gap before them.
 pub(super) fn write(
     connection: &Connection,
     work: &Work,
@@ -183,6 +186,10 @@ pub(super) fn write(
     if work.is_empty() {
         return Ok(((), Finish::RollBack));
     }
+    let created: &[Span] = match blocked_to(connection, app, flow)? == work.blocked_to {
+        true => &work.created,
+        false => &[],
+    };
     let (app, flow) = (bytes!(app), bytes!(flow));
     let fill = "UPDATE response_blocks SET filter = ?5 WHERE app_id = ?1 AND flow_id = ?2 \
          AND last_id = ?3 AND generation = ?4";
@@ -196,13 +203,13 @@ pub(super) fn write(
     }
     let create = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since) \
          VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
-    for Span { first, last } in &work.created {
+    for Span { first, last } in created {
         let params = params![app, flow, first.to_be_bytes(), last.to_be_bytes(), work.since];
         connection.prepare_cached(create)?.execute(params)?;
     }
     let indexed = "UPDATE count_scans SET unindexed = max(unindexed - ?3, 0) \
          WHERE app_id = ?1 AND flow_id = ?2";
-    let responses = limit(work.created.len() * BLOCK_ROWS);
+    let responses = limit(created.len() * BLOCK_ROWS);
     connection.prepare_cached(indexed)?.execute(params![app, flow, responses])?;
     if let Some((read, exact)) = work.overstated {
         let sql = "UPDATE count_scans SET unindexed = ?3 \
@@ -356,5 +363,41 @@ fn in_the_order_of(order: Order) -> &'static str {
              OFFSET 3), x'ffffffffffffffffffffffffffffffff') AND first_id <= ?3 \
              ORDER BY last_id DESC"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn blocks_are_added_only_after_the_last_one_of_their_flow() {
+        let connection = Connection::open_in_memory().unwrap();
+        for migration in crate::schema::SQLITE {
+            connection.execute_batch(migration.sql).unwrap();
+        }
+        let app = AppId::from_uuid(Uuid::from_u128(1));
+        let flow = FlowId::from_uuid(Uuid::from_u128(2));
+        let after = |blocked_to, first, last| {
+            let created = vec![Span { first, last }];
+            let work = Work { flow: Some((app, flow)), blocked_to, created, ..Work::default() };
+            write(&connection, &work).unwrap();
+        };
+        let blocks = || {
+            let sql = "SELECT first_id, last_id FROM response_blocks ORDER BY last_id";
+            many(&connection, sql, [], |cells| Ok((id(cells)?, id(cells)?))).unwrap()
+        };
+        after(None, 0, 9);
+        after(Some(9), 10, 19);
+        assert_eq!(blocks(), [(0, 9), (10, 19)]);
+        // Another build was faster.
+        after(Some(9), 10, 15);
+        assert_eq!(blocks(), [(0, 9), (10, 19)]);
+        // An import has deleted them.
+        forget(&connection, app, flow).unwrap();
+        after(Some(19), 20, 29);
+        assert!(blocks().is_empty(), "{:?}", blocks());
     }
 }

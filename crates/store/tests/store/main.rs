@@ -24,6 +24,7 @@ mod postgres_plans;
 mod postgres_probe;
 mod postgres_promises;
 mod postgres_refused;
+mod postgres_skip_index;
 mod postgres_start;
 mod sqlite;
 mod sqlite_damage;

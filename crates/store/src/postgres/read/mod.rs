@@ -1,6 +1,7 @@
 //! Reads, by kind: each function is one statement, so it reads at one instant.
 
 pub(super) mod apps;
+mod blocks;
 pub(super) mod counts;
 pub(super) mod export;
 pub(super) mod flows;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::super::codec::{self, Cells, RESPONSE, ReadCells as _};
 use super::super::pool::{BoxedParam, Pool, param_refs};
-use super::super::skip_index::{self, Ahead};
+use super::blocks::{self, Ahead};
 use super::{BY_ID, IN_SPAN, limit};
 use crate::listing::{Candidate, Scan, Span};
 use crate::skip_index::{BLOCK_ROWS, BLOCKS_SCANNED_MAX};
@@ -114,7 +114,7 @@ pub(in super::super) async fn list(
     let is_open = scan.filter.is_open();
     let (mut ahead, mut slices) = (Ahead::default(), Slices::for_page(query.limit));
     while let Some((span, scan_rows)) = scan.slice(slices.next_rows(is_open)) {
-        let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
+        let narrowed = blocks::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let end = scan.end_of(span);
         // A few blocks at the most, unless this is all that is left.
@@ -157,7 +157,7 @@ pub(in super::super) async fn count(
     let is_open = scan.filter.is_open();
     let (mut ahead, mut slices) = (Ahead::default(), Slices::with_candidates(CANDIDATES_MAX));
     while let Some((span, scan_rows)) = scan.slice(slices.next_rows(is_open)) {
-        let narrowed = skip_index::narrowed(pool, &scan, span, &mut ahead).await?;
+        let narrowed = blocks::narrowed(pool, &scan, span, &mut ahead).await?;
         let Some(span) = narrowed.part_of(&mut scan) else { continue };
         let slice_end = slice_end(pool, query, span, scan_rows).await?;
         let slice = slice_end.map_or(span, |end| span.up_to(end, query.order));
