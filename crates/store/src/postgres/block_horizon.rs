@@ -11,10 +11,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use sluice_flow::id::v7;
 use sluice_flow::time::Timestamp;
-use uuid::Uuid;
-
-use super::pool::Pool;
-use crate::StoreResult;
 
 /// Far below the age at which responses are put in blocks, so that the clocks of nodes may differ.
 const OLD_MILLIS: i64 = 60_000;
@@ -41,18 +37,15 @@ impl BlockHorizon {
         let old = Timestamp::from_millis(latest.saturating_sub(OLD_MILLIS).max(0));
         v7(old, 0, 0).as_u128().max(*first)
     }
-}
 
-/// Reads where the newest block ends, unless it is known. Until then any id may be in a block.
-pub(super) async fn learn(pool: &Pool) -> StoreResult<()> {
-    let horizon = pool.block_horizon();
-    if horizon.first.get().is_some() {
-        return Ok(());
+    pub(super) fn is_known(&self) -> bool {
+        self.first.get().is_some()
     }
-    let sql = "SELECT last_id FROM response_blocks ORDER BY last_id DESC LIMIT 1";
-    let newest: Vec<Uuid> = pool.many_by_index(sql, &[], |cells| cells.take()).await?;
-    horizon.first.get_or_init(|| newest.first().map_or(0, |id| id.as_u128()));
-    Ok(())
+
+    /// Records the last id of the newest block, the first time only.
+    pub(super) fn begin_at(&self, last: u128) {
+        self.first.get_or_init(|| last);
+    }
 }
 
 #[cfg(test)]

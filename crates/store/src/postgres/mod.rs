@@ -116,7 +116,7 @@ impl PgStore {
         // longer for it.
         let prepare = async {
             partitions::make_ahead(&pool).await;
-            block_horizon::learn(&pool).await
+            skip_index::learn_horizon(&pool).await
         };
         let _late = tokio::time::timeout(deadline, prepare).await;
         let changed = Arc::new(Notify::new());

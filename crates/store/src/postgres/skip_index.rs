@@ -13,7 +13,6 @@ use sluice_flow::time::Timestamp;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::block_horizon;
 use super::citus;
 use super::codec::{Cells, ReadCells as _};
 use super::count_rows::{self, Lock};
@@ -41,7 +40,7 @@ pub(super) async fn make(
     cursor: SkipIndexCursor,
     now: Timestamp,
 ) -> StoreResult<SkipIndexPart> {
-    block_horizon::learn(pool).await?;
+    learn_horizon(pool).await?;
     let settled = settled_by(now);
     let Some((app, flow)) = next_flow(pool, cursor, settled).await? else {
         return Ok(SkipIndexPart { made: 0, next: None });
@@ -69,6 +68,18 @@ pub(super) async fn make(
         added = end(transaction, written).await?;
     }
     Ok(SkipIndexPart::at(cursor, (app, flow), filled.len(), added))
+}
+
+/// Reads where the newest block ends, unless it is known. Until then any id may be in a block.
+pub(super) async fn learn_horizon(pool: &Pool) -> StoreResult<()> {
+    let horizon = pool.block_horizon();
+    if horizon.is_known() {
+        return Ok(());
+    }
+    let sql = "SELECT last_id FROM response_blocks ORDER BY last_id DESC LIMIT 1";
+    let newest: Vec<Uuid> = pool.many_by_index(sql, &[], |cells| cells.take()).await?;
+    horizon.begin_at(newest.first().map_or(0, |id| id.as_u128()));
+    Ok(())
 }
 
 /// The first flow after the cursor with blocks to fill, or with responses for a block.

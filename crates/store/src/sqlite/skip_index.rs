@@ -176,8 +176,9 @@ fn blocked_to(connection: &Connection, app: AppId, flow: FlowId) -> Result<Optio
         .optional()
 }
 
-/// Writes the work. Skips a filter whose rows have changed since it was built, and new blocks if the
-/// last one has changed: an import deletes all of a flow, and then there would be a gap before them.
+/// Writes the work. Skips a filter whose rows have changed since it was built, and new blocks if
+/// the last one has changed: an import deletes all of a flow, and then there would be a gap before
+/// them.
 pub(super) fn write(
     connection: &Connection,
     work: &Work,
