@@ -46,9 +46,10 @@ impl<T> WholeTable<T> {
 
     /// For work that must not leave out a row.
     pub(crate) fn complete(self) -> StoreResult<Vec<T>> {
-        let Some(UnreadableRow { table, ids, why, .. }) = self.unreadable.first() else {
-            return Ok(self.rows);
-        };
+        // A page without a readable row is reported as a row without ids.
+        let named = self.unreadable.iter().find(|row| !row.ids.is_empty());
+        let Some(row) = named.or(self.unreadable.first()) else { return Ok(self.rows) };
+        let UnreadableRow { table, ids, why, .. } = row;
         Err(StoreError::Corrupt(format!("{} {ids}: {why}", table.name())))
     }
 }
@@ -64,4 +65,26 @@ pub(crate) fn log_unreadable(row: &UnreadableRow) {
          newer release has written it, finish the upgrade; otherwise docs/operating.md says what to do, \
          at SluiceUnreadableRecords"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_not_complete_names_the_first_row_that_has_an_id() {
+        let row = |ids: &str, why: &str| UnreadableRow {
+            table: Table::Flows,
+            flow: None,
+            ids: ids.to_owned(),
+            why: why.to_owned(),
+        };
+        let complete = |unreadable| WholeTable { rows: vec![1], unreadable }.complete();
+        assert_eq!(complete(Vec::new()).unwrap(), [1]);
+        let rows = vec![row("", "none was read"), row("flow_id 1", "an unknown kind")];
+        let refused = complete(rows).unwrap_err().to_string();
+        assert!(refused.contains("flow_id 1: an unknown kind"), "{refused}");
+        let refused = complete(vec![row("", "none was read")]).unwrap_err().to_string();
+        assert!(refused.contains("none was read"), "{refused}");
+    }
 }

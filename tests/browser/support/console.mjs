@@ -60,10 +60,11 @@ export async function atDesk(world) {
 }
 
 let pagesChecked = 0;
+const KEEPS_PICTURES = Boolean(process.env.SLUICE_SCREENSHOTS);
 
 /**
- * A page fits in each appearance, without being loaded again, and is accessible: by default axe sees it in one, and in the other the
- * pages next to it, since it takes most of the time. Keeps a picture of each.
+ * A page fits and is accessible, without being loaded again. By default it always has to fit a phone, where little does, and in turn a
+ * desktop; axe sees it in one of the two, and in the other the pages next to it. Keeps a picture of each.
  */
 export async function checkPage(page, what) {
   const size = page.viewportSize();
@@ -71,6 +72,7 @@ export async function checkPage(page, what) {
   const turn = (pagesChecked + Math.floor(pagesChecked / 2)) % APPEARANCES.length;
   pagesChecked += 1;
   for (const [number, { theme, width }] of APPEARANCES.entries()) {
+    if (!EVERY_APPEARANCE && !KEEPS_PICTURES && number !== turn && width > TABLET) continue;
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: 900 });
     const name = `${what} ${theme} ${width}`;

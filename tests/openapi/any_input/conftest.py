@@ -9,8 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from world import Server
 
 OPTIONS = {
-    "examples": (20, "generated requests for each operation"),
-    "sequences": (10, "generated sequences of requests"),
+    "examples": (12, "generated requests for each operation"),
+    "sequences": (6, "generated sequences of requests"),
     "steps": (10, "requests of each sequence"),
 }
 STATE = {}

@@ -10,7 +10,9 @@ use serde_json::json;
 use sluice_flow::definition::Fault;
 use sluice_flow::id::UserId;
 use sluice_flow::time::Timestamp;
-use sluice_store::{PeopleWrite, SecondFactor, StoreError, StoreResult, User, UserKey, UserRow};
+use sluice_store::{
+    PeopleWrite, Record, SecondFactor, StoreError, StoreResult, Table, User, UserKey, UserRow,
+};
 
 use super::accounts::Accounts;
 use super::change::{PeopleAuditEntry, find_user, write_people};
@@ -27,14 +29,13 @@ use crate::ids::fill_random;
 use crate::instance::InstanceHandle;
 use crate::tokens::hash_of;
 use crate::verify::{NotOpened, SecretPurpose};
+use crate::whole_table::WholeTable;
 
 /// The number of recovery codes of a user.
 pub const RECOVERY_CODES: usize = 10;
 const RECOVERY_BYTES: usize = 10;
 /// How long a user has to enter the code after the correct password.
 const TICKET_MILLIS: i64 = 5 * 60 * 1000;
-/// The number of users to read at a time.
-const PAGE_USERS: usize = 500;
 
 /// A secret for an authenticator app.
 #[derive(Clone, PartialEq, Eq)]
@@ -229,7 +230,7 @@ impl InstanceHandle {
         let (core, actor) = (self.core(), self.actor());
         let vault = &core.verifying.vault;
         let (mut resealed, mut revoked) = (0, 0);
-        for (id, factor) in second_factors(core).await? {
+        for (id, factor) in second_factors(core).await?.complete()? {
             if vault.is_current(&factor.sealed) {
                 continue;
             }
@@ -292,23 +293,19 @@ async fn change_factor(
 /// Users with a second factor that the available master keys cannot open, each with the reason.
 pub(crate) async fn closed_second_factors(core: &Core) -> StoreResult<Vec<(UserId, NotOpened)>> {
     let mut closed = Vec::new();
-    for (id, factor) in second_factors(core).await? {
+    for (id, factor) in second_factors(core).await?.readable() {
         let opened = core.verifying.vault.open(SecretPurpose::SecondFactor(id), &factor.sealed);
         closed.extend(opened.err().map(|why| (id, why)));
     }
     Ok(closed)
 }
 
-async fn second_factors(core: &Core) -> StoreResult<Vec<(UserId, SecondFactor)>> {
-    let (mut after, mut found) = (None, Vec::new());
-    loop {
-        let page = sluice_store::Page { after, limit: PAGE_USERS };
-        let users = core.store.list_users(None, page).await?;
-        let Some(last) = users.last() else { return Ok(found) };
-        after = Some(last.row.user_id);
-        let rows = users.into_iter().map(|user| user.row);
-        found.extend(rows.filter_map(|row| row.second_factor.map(|it| (row.user_id, it))));
-    }
+async fn second_factors(core: &Core) -> StoreResult<WholeTable<(UserId, SecondFactor)>> {
+    let factor = |record: Record| match record {
+        Record::User(row) => row.second_factor.map(|it| (row.user_id, it)),
+        _ => None,
+    };
+    WholeTable::read(&*core.store, Table::Users, factor).await
 }
 
 /// Four groups of four letters and digits.

@@ -274,7 +274,7 @@ async fn a_row_that_this_build_cannot_decode_is_counted_and_is_no_damage() {
     std::fs::write(&path, bytes).unwrap();
 
     let (store, engine) = start(&path).await;
-    // Every start reads the secrets, and only these.
+    // A start reads the tables that have secrets, and goes on.
     engine.health().closed_secrets().await.unwrap();
     let done = engine.upkeep().scrub().await.unwrap();
     assert!(done.unreadable > 0, "{done:?}");

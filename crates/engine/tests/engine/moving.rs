@@ -66,7 +66,12 @@ async fn an_interrupted_move_can_be_resumed_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let from = filled(&folder.path().join("from.db"), RESPONSES).await;
     let all = from.export_records(None, 10_000).await.unwrap();
-    for cut in 0..=all.len() {
+    // Within each table after its first and before its last record, between tables, and some more.
+    let is_edge = |cut: usize| {
+        let tables = &all[cut.saturating_sub(2)..all.len().min(cut + 2)];
+        tables.iter().any(|record| record.table() != tables[0].table())
+    };
+    for cut in (0..=all.len()).filter(|&cut| cut % 10 == 0 || cut == all.len() || is_edge(cut)) {
         let to = open(&folder.path().join(format!("to-{cut}.db")));
         to.import_records(all[..cut].to_vec()).await.unwrap();
         let there = moving::beginning(&from, &to, |_| {}).await.unwrap();

@@ -4,10 +4,10 @@
 //! skip it. That takes a statement, so it is sent only for ids that may be in a block. Blocks have
 //! ids that were old when they were added, by the clock of the server. That clock may have been set
 //! back since: then they reach beyond its time. So what counts is the latest time that the server
-//! had, as this process has seen it, and the newest block when this process began.
+//! had, as this process has seen it, and the newest block that it has read.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sluice_flow::id::v7;
 use sluice_flow::time::Timestamp;
@@ -17,8 +17,8 @@ const OLD_MILLIS: i64 = 60_000;
 
 #[derive(Debug, Default)]
 pub(super) struct BlockHorizon {
-    /// The last id of any block when this process began; absent before it was read.
-    first: OnceLock<u128>,
+    /// The last id of any block as it was read, at least once a minute; absent before.
+    newest: Mutex<Option<u128>>,
     /// The latest time of the server, in milliseconds.
     latest: AtomicI64,
 }
@@ -32,19 +32,24 @@ impl BlockHorizon {
     /// A response with an id after this one falls into no block, if the server has this time now.
     pub(super) fn at(&self, now: Timestamp) -> u128 {
         self.note(now);
-        let Some(first) = self.first.get() else { return u128::MAX };
+        let Some(newest) = *self.newest() else { return u128::MAX };
         let latest = self.latest.load(Ordering::Relaxed);
         let old = Timestamp::from_millis(latest.saturating_sub(OLD_MILLIS).max(0));
-        v7(old, 0, 0).as_u128().max(*first)
+        v7(old, 0, 0).as_u128().max(newest)
     }
 
     pub(super) fn is_known(&self) -> bool {
-        self.first.get().is_some()
+        self.newest().is_some()
     }
 
-    /// Records the last id of the newest block, the first time only.
-    pub(super) fn begin_at(&self, last: u128) {
-        self.first.get_or_init(|| last);
+    /// Records the last id of the newest block.
+    pub(super) fn reaches(&self, last: u128) {
+        let mut newest = self.newest();
+        *newest = (*newest).max(Some(last));
+    }
+
+    fn newest(&self) -> MutexGuard<'_, Option<u128>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -66,7 +71,7 @@ mod tests {
     fn any_id_may_be_in_a_block_until_the_newest_block_is_known() {
         let horizon = BlockHorizon::default();
         assert_eq!(horizon.at(at(0)), u128::MAX);
-        horizon.first.set(0).unwrap();
+        horizon.reaches(0);
         assert_eq!(horizon.at(at(0)), id(-OLD_MILLIS));
     }
 
@@ -74,14 +79,15 @@ mod tests {
     fn a_clock_that_is_set_back_moves_no_block() {
         let horizon = BlockHorizon::default();
         horizon.note(at(0));
-        horizon.first.set(id(-1_000_000)).unwrap();
+        horizon.reaches(id(-1_000_000));
         for millis in [-1, -3_600_000, 0] {
             assert_eq!(horizon.at(at(millis)), id(-OLD_MILLIS), "{millis}");
         }
         assert_eq!(horizon.at(at(10)), id(10 - OLD_MILLIS));
         // It was set back before this process began.
         let horizon = BlockHorizon::default();
-        horizon.first.set(id(5_000)).unwrap();
+        horizon.reaches(id(5_000));
+        horizon.reaches(id(4_000));
         assert_eq!(horizon.at(at(0)), id(5_000));
         assert_eq!(horizon.at(at(5_001 + OLD_MILLIS)), id(5_001));
     }

@@ -34,13 +34,19 @@ struct FilledBlock {
     filter: Option<Vec<u8>>,
 }
 
+/// The most rows that a filter is built from. A block has more if a clock was set back: all that is
+/// stored until it has caught up lies in one.
+const FILLED_ROWS_MAX: usize = 16 * BLOCK_ROWS;
+
 /// Works on the flow after this one, if there is any.
 pub(super) async fn make(
     pool: &Arc<Pool>,
     cursor: SkipIndexCursor,
     now: Timestamp,
 ) -> StoreResult<SkipIndexPart> {
-    learn_horizon(pool).await?;
+    if cursor.is_none() || !pool.block_horizon().is_known() {
+        learn_horizon(pool).await?;
+    }
     let settled = settled_by(now);
     let Some((app, flow)) = next_flow(pool, cursor, settled).await? else {
         return Ok(SkipIndexPart { made: 0, next: None });
@@ -58,11 +64,14 @@ pub(super) async fn make(
         pool.may_commit()?;
         let transaction = Transaction::begun(pool).await.map_err(TransactionError::of_statement)?;
         let body = async {
+            // First what may wait for another transaction: filling locks blocks, for which an
+            // import may wait that has the flow.
+            let added = match overstated {
+                Some(it) => correct(&transaction, (app, flow), it).await.map(|()| 0)?,
+                None => add(&transaction, (app, flow), blocked_to, &created, now).await?,
+            };
             fill(&transaction, (app, flow), &filled, now).await?;
-            match overstated {
-                Some(it) => correct(&transaction, (app, flow), it).await.map(|()| 0),
-                None => add(&transaction, (app, flow), blocked_to, &created, now).await,
-            }
+            Ok(added)
         };
         let written = body.await;
         added = end(transaction, written).await?;
@@ -70,15 +79,12 @@ pub(super) async fn make(
     Ok(SkipIndexPart::at(cursor, (app, flow), filled.len(), added))
 }
 
-/// Reads where the newest block ends, unless it is known. Until then any id may be in a block.
+/// Reads where the newest block ends; before the first time any id may be in a block. The condition
+/// is true for all blocks: it is that of the index.
 pub(super) async fn learn_horizon(pool: &Pool) -> StoreResult<()> {
-    let horizon = pool.block_horizon();
-    if horizon.is_known() {
-        return Ok(());
-    }
-    let sql = "SELECT last_id FROM response_blocks ORDER BY last_id DESC LIMIT 1";
+    let sql = "SELECT last_id FROM response_blocks WHERE since >= 0 ORDER BY last_id DESC LIMIT 1";
     let newest: Vec<Uuid> = pool.many_by_index(sql, &[], |cells| cells.take()).await?;
-    horizon.begin_at(newest.first().map_or(0, |id| id.as_u128()));
+    pool.block_horizon().reaches(newest.first().map_or(0, |id| id.as_u128()));
     Ok(())
 }
 
@@ -170,7 +176,8 @@ async fn filled(
     for (first, last, generation) in empty {
         let sql = format!(
             "SELECT flow_version_id, admitted, answers, tags FROM responses \
-             WHERE {IN_SPAN} {BY_ID}"
+             WHERE {IN_SPAN} {BY_ID} LIMIT {}",
+            FILLED_ROWS_MAX + 1
         );
         let of_block: [&(dyn ToSql + Sync); 4] = [&app, &flow, &first, &last];
         let rows = pool.many_by_index(&sql, &of_block, indexed_columns).await?;
@@ -179,7 +186,12 @@ async fn filled(
             let (version, admission, tags) = (*version, *admission, tags.as_deref());
             terms.add(IndexedColumns { version, admission, answers, tags });
         }
-        let filter = (!rows.is_empty()).then(|| terms.filter());
+        let filter = match rows.len() {
+            0 => None,
+            1..=FILLED_ROWS_MAX => Some(terms.filter()),
+            // Excludes nothing.
+            _ => Some(Vec::new()),
+        };
         filled.push(FilledBlock { last, generation, filter });
     }
     Ok(filled)

@@ -164,6 +164,73 @@ async fn a_build_that_began_before_an_import_leaves_no_gap_between_blocks() {
     flow.check().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_holds_no_block_while_it_waits_for_an_import() {
+    let flow = HalfBuilt::new().await;
+    // An import has changed the row that a build locks, and deletes the blocks last.
+    let other = flow.cluster.client(&flow.database).await;
+    other.batch_execute("BEGIN; UPDATE count_scans SET passed = flow_id").await.unwrap();
+    let building = flow.build();
+    flow.until_wait("1").await;
+    let forget = "DELETE FROM response_blocks; \
+         UPDATE count_scans SET passed = NULL, unindexed = unindexed + 1024; COMMIT";
+    other.batch_execute(forget).await.expect("no deadlock");
+    building.await.unwrap();
+    flow.check().await;
+}
+
+/// As after a clock was set back: everything that is stored until it has caught up is in one block.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_block_of_very_many_responses_gets_a_filter_that_excludes_nothing() {
+    let cluster = start();
+    let database = cluster.database().await;
+    let store = with_flow(&cluster, &database).await;
+    let fill = format!(
+        "{}; UPDATE count_scans SET unindexed = 0; INSERT INTO response_blocks \
+         (app_id, flow_id, first_id, last_id, since) SELECT app_id, app_id, \
+         '00000000-0000-0000-0000-000000000000', max(response_id::text)::uuid, 0 \
+         FROM responses GROUP BY app_id",
+        FILL.replace("2048)", "17000)")
+    );
+    cluster.client(&database).await.batch_execute(&fill).await.unwrap();
+    assert_eq!(build(&store, LATER).await, 1);
+    let bytes = "SELECT octet_length(filter) FROM response_blocks";
+    assert_eq!(cluster.sql(&database, bytes).await, ["0"]);
+    assert_eq!(found(&store).await, [1; 3]);
+    store.close().await;
+}
+
+/// One flow ended, and then another one began. The server must not walk through the blocks of one
+/// to find those of the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_blocks_of_a_flow_are_found_without_those_of_others() {
+    let cluster = start();
+    let database = cluster.database().await;
+    with_flow(&cluster, &database).await.close().await;
+    let fill = "INSERT INTO response_blocks (app_id, flow_id, first_id, last_id, since, filter) \
+         SELECT app_id, CASE WHEN n <= 3000 THEN app_id ELSE gen.other END, \
+         lpad(to_hex(n), 32, '0')::uuid, lpad(to_hex(n), 32, '0')::uuid, 1, \
+         decode(repeat('00', 1500), 'hex') \
+         FROM apps, (SELECT gen_random_uuid() AS other) AS gen, generate_series(1, 6000) AS n; \
+         VACUUM ANALYZE response_blocks";
+    for statement in fill.split("; ") {
+        cluster.client(&database).await.batch_execute(statement).await.unwrap();
+    }
+    let app = app_row().app_id.uuid();
+    for order in ["", "DESC"] {
+        let plan = format!(
+            "EXPLAIN SELECT first_id, last_id FROM response_blocks \
+             WHERE app_id = '{app}' AND flow_id = '{app}' ORDER BY last_id {order} LIMIT 1"
+        );
+        let plan = cluster.sql(&database, &plan).await.join("\n");
+        assert!(plan.contains("response_blocks_pkey"), "{plan}");
+    }
+    let newest = "EXPLAIN SELECT last_id FROM response_blocks WHERE since >= 0 \
+         ORDER BY last_id DESC LIMIT 1";
+    let plan = cluster.sql(&database, newest).await.join("\n");
+    assert!(plan.contains("response_blocks_newest"), "{plan}");
+}
+
 /// A clock that a test sets. In its schema it precedes the system's.
 const CLOCK: &str = "CREATE TABLE clock (ahead interval NOT NULL); \
      INSERT INTO clock VALUES ('2 hours'); \

@@ -39,7 +39,7 @@ struct Tally {
 /// version. Every stored response must have been valid at its recorded time.
 #[tokio::test(flavor = "multi_thread")]
 async fn publishes_against_submissions_on_two_nodes_store_only_what_a_replay_allows() {
-    let publishes = count("SLUICE_PUBLISHES", 100);
+    let publishes = count("SLUICE_PUBLISHES", 40);
     let (site, demo) = Site::start(2);
     let (one, two) = (&site.nodes[0], &site.nodes[1]);
     one.set(&demo, grace(0)).await;

@@ -190,8 +190,9 @@ CREATE TABLE response_blocks (
 -- compress.
 ALTER TABLE response_blocks ALTER COLUMN filter SET STORAGE MAIN;
 CREATE INDEX response_blocks_unmade ON response_blocks (app_id, flow_id, last_id) WHERE filter IS NULL;
--- Each start reads where the newest block of all flows ends.
-CREATE INDEX response_blocks_newest ON response_blocks (last_id);
+-- Where the newest block of all flows ends. The condition is always true: without it, the server
+-- would read the blocks of all flows by this index to find those of one.
+CREATE INDEX response_blocks_newest ON response_blocks (last_id) WHERE since >= 0;
 
 -- Counts by day and version. segment is empty for all responses; for responses with a tag it is the
 -- tag's name and value, separated by a zero byte.

@@ -24,20 +24,26 @@ const BLOCKS_AHEAD: usize = 64;
 /// Blocks that may match and were found ahead of a scan: adjacent ones joined, in scan order.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
-    runs: VecDeque<Span>,
+    runs: VecDeque<Run>,
     has_begun: bool,
-    /// Whether the part that was found last consists of blocks, and so of few rows.
-    pub(super) is_in_blocks: bool,
+    /// Whether the part that was found last consists of filled blocks, and so of few rows.
+    pub(super) has_few_rows: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    span: Span,
+    has_few_rows: bool,
 }
 
 impl Ahead {
     /// The next blocks within a span. They stay until the span has passed them: a scan may stop
     /// within them.
     fn next_in(&mut self, span: Span) -> Option<Span> {
-        while let Some(run) = self.runs.front() {
+        while let Some(Run { span: run, has_few_rows }) = self.runs.front() {
             let (first, last) = (run.first.max(span.first), run.last.min(span.last));
             if first <= last {
-                self.is_in_blocks = true;
+                self.has_few_rows = *has_few_rows;
                 return Some(Span { first, last });
             }
             self.runs.pop_front();
@@ -53,7 +59,7 @@ pub(super) async fn narrowed(
     span: Span,
     ahead: &mut Ahead,
 ) -> StoreResult<Narrowed> {
-    ahead.is_in_blocks = false;
+    ahead.has_few_rows = false;
     let query_terms = QueryTerms::new(&scan.query);
     if query_terms.is_empty() {
         return Ok(Narrowed::To(span));
@@ -84,7 +90,6 @@ pub(super) async fn narrowed(
         // An import has deleted blocks since they were read above.
         return Ok(Narrowed::To(span));
     }
-    let may_match: Vec<Span> = may_match.iter().map(|it| it.block).collect();
     ahead.runs = joined(&may_match);
     if let Some(blocks) = ahead.next_in(span) {
         return Ok(Narrowed::To(blocks));
@@ -99,14 +104,19 @@ pub(super) async fn narrowed(
 }
 
 /// Blocks, a limited number of adjacent ones joined.
-fn joined(blocks: &[Span]) -> VecDeque<Span> {
+fn joined(blocks: &[FoundBlock]) -> VecDeque<Run> {
     let touches = |one: &Span, other: &Span| {
         other.first <= one.last.saturating_add(1) && one.first <= other.last.saturating_add(1)
     };
+    let together = |one: &FoundBlock, other: &FoundBlock| {
+        one.has_few_rows && other.has_few_rows && touches(&one.block, &other.block)
+    };
     let mut runs = VecDeque::new();
-    for run in blocks.chunk_by(touches) {
+    for run in blocks.chunk_by(together) {
         for part in run.chunks(BLOCKS_SCANNED_MAX) {
-            runs.extend(part.iter().copied().reduce(Span::joined_with));
+            let has_few_rows = part.iter().all(|it| it.has_few_rows);
+            let span = part.iter().map(|it| it.block).reduce(Span::joined_with);
+            runs.extend(span.map(|span| Run { span, has_few_rows }));
         }
     }
     runs
@@ -115,12 +125,16 @@ fn joined(blocks: &[Span]) -> VecDeque<Span> {
 /// A row of [`next_blocks`].
 struct FoundBlock {
     is_last: bool,
+    /// One that excludes nothing, or has no filter yet, may have any number of rows: after a clock
+    /// was set back, all responses of the time in between are stored in one.
+    has_few_rows: bool,
     block: Span,
 }
 
 fn found_block(cells: &mut Cells) -> StoreResult<FoundBlock> {
-    let is_last = cells.take()?;
-    Ok(FoundBlock { is_last, block: Span { first: id(cells)?, last: id(cells)? } })
+    let (is_last, has_few_rows) = (cells.take()?, cells.take()?);
+    let block = Span { first: id(cells)?, last: id(cells)? };
+    Ok(FoundBlock { is_last, has_few_rows, block })
 }
 
 /// Where the last of the blocks ends that one step reads; `None` if there are no more.
@@ -193,10 +207,11 @@ fn next_blocks(
         }
     };
     let sql = format!(
-        "(SELECT false, first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+        "(SELECT false, coalesce(octet_length(filter), 0) > 0, first_id, last_id \
+         FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
          AND last_id >= $3 AND first_id <= $4 AND (filter IS NULL OR octet_length(filter) = 0 \
          OR (true{holds})) {scanned} LIMIT {most}) UNION ALL \
-         (SELECT true, first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
+         (SELECT true, true, first_id, last_id FROM response_blocks WHERE app_id = $1 AND flow_id = $2 \
          ORDER BY last_id DESC LIMIT 1)"
     );
     (sql, params)

@@ -124,8 +124,8 @@ pub(in super::super) async fn list(
             // One more than requested shows whether the list continues.
             slices.candidates_max = scan_rows.min(query.limit.saturating_add(1));
         }
-        let slice_end = match is_open || ahead.is_in_blocks {
-            // An open list stops at its limit; blocks have few rows.
+        let slice_end = match is_open || ahead.has_few_rows {
+            // An open list stops at its limit; filled blocks have few rows.
             true => None,
             false => slice_end(pool, query, span, scan_rows).await?,
         };
