@@ -90,7 +90,7 @@ def usual():
 
 
 def choose(names):
-    """The scenarios with these names or prefixes: `submit` is all three of them."""
+    """The scenarios with these names or prefixes: `submit` is all three of them. The longest ones only by their whole names."""
     unknown = [name for name in names if not any(fits(one, name) for one in SCENARIOS)]
     if unknown:
         raise ValueError(f"no scenario {', '.join(unknown)}; available: {', '.join(one.name for one in SCENARIOS)}")
@@ -98,4 +98,4 @@ def choose(names):
 
 
 def fits(scenario, name):
-    return scenario.name == name or scenario.name.startswith(f"{name}-")
+    return scenario.name == name or scenario.usual and scenario.name.startswith(f"{name}-")
