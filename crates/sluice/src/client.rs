@@ -440,7 +440,8 @@ fn refusal(status: u16, problem: &Value) -> CallError {
     }
 }
 
-/// The client reads the certificates of the system, also for a server without TLS.
+/// The client reads the certificates of the system, except for a server on this machine without
+/// TLS.
 fn no_client(error: &reqwest::Error) -> Failure {
     Failure::new(
         format!("cannot set up an HTTP client: {}", with_cause(error)),

@@ -158,10 +158,18 @@ fn a_command_that_cannot_reach_its_server_prints_what_to_do() {
 #[test]
 fn a_system_without_root_certificates_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = sluice();
-    command.current_dir(folder.path()).args(["app", "list", "--token", "t"]);
-    command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", folder.path());
-    assert_complains(&command.output().unwrap(), 1, &["HTTP client", "ca-certificates"]);
+    let asked = |server: &str| {
+        let mut command = sluice();
+        command.current_dir(folder.path()).args(["app", "list", "--token", "t"]);
+        command.args(["--server", server]);
+        command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", folder.path());
+        command.output().unwrap()
+    };
+    assert_complains(&asked("https://127.0.0.1:1"), 1, &["HTTP client", "ca-certificates"]);
+    // A server on this machine without TLS needs none.
+    let refused = asked("http://127.0.0.1:1");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(!text(&refused.stderr).contains("ca-certificates"), "{}", text(&refused.stderr));
 }
 
 #[tokio::test(flavor = "multi_thread")]
